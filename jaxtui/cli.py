@@ -46,13 +46,10 @@ COMMANDS = (
     *MOVED,
     "bench",
     "check",
-    "compile",
     "crossover",
     "devices",
-    "hlo",
     "lie",
     "ops",
-    "profile",
     "roofline",
     "schema",
 )

@@ -11,14 +11,17 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-FEATURES = ("audit", "history", "lessons", "links")
+FEATURES = ("audit", "history", "lessons", "links", "profile", "program")
 
 COMMANDS = {
     "audit": "audit.command",
     "compare": "history.comparing",
+    "compile": "program.compiling",
     "history": "history.command",
+    "hlo": "program.command",
     "learn": "lessons.command",
     "links": "links.command",
+    "profile": "profile.command",
 }
 """The modules of the commands."""
 

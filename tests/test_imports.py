@@ -63,9 +63,13 @@ LATER = {
     *(
         "jaxtui.features.audit.screen",
         "jaxtui.features.links.screen",
-        "jaxtui.tui.profile",
+        "jaxtui.features.profile.screen",
     ),
-    *("jaxtui.features.audit.report", "jaxtui.ui.report", "jaxtui.view.profile"),
+    *(
+        "jaxtui.features.audit.report",
+        "jaxtui.ui.report",
+        "jaxtui.features.profile.report",
+    ),
 }
 """What the first frame of the app does without."""
 

@@ -8,8 +8,7 @@ import click
 
 from jaxtui.commands import CannotRun
 from jaxtui.commands.common import Common, engine_flags, named, valued
-from jaxtui.commands.compile import refused_topology
-from jaxtui.commands.engine import Driver
+from jaxtui.commands.engine import Driver, refused_topology
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import say

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
+import click
+
 from jaxtui import experiments
 from jaxtui.commands import CannotRun, Declined
 from jaxtui.commands.common import Common, spawn_process
@@ -233,3 +235,14 @@ async def _limited(
         return await task
     finally:
         task.cancel()
+
+
+def refused_topology(driver: Driver, error: CannotRun) -> None:
+    """Tell a topology that libtpu does not have from an engine that cannot run.
+
+    Raises:
+        UsageError: There is no such topology.
+    """
+    failed = driver.state.failed
+    if failed is not None and failed.remark.code == "topology-refused":
+        raise click.UsageError(str(error)) from error

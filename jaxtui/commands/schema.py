@@ -12,7 +12,7 @@ from jaxtui.commands.common import named
 from jaxtui.commands.terminal import print_stdout
 from jaxtui.model.remark import SelectionError
 from jaxtui.registry import part
-from jaxtui.view import compare, crossover, program, roofline, stopwatch
+from jaxtui.view import compare, crossover, roofline, stopwatch
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -20,7 +20,6 @@ from jaxtui.view.document import (
     Lessons,
     Results,
 )
-from jaxtui.view.profile.document import Document as ProfileDocument
 
 DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "audit": (part("audit", "report").Document,),
@@ -31,9 +30,9 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "roofline": (roofline.Document,),
     "links": (part("links", "report").OUTCOME.document,),
     "check": (CheckResults,),
-    "compile": (program.Compiled,),
-    "hlo": (program.Document,),
-    "profile": (ProfileDocument,),
+    "compile": (part("program", "report").Compiled,),
+    "hlo": (part("program", "report").Document,),
+    "profile": (part("profile", "report.document").Document,),
     "lie": (stopwatch.Document,),
     "learn": (Lessons, LessonResults),
     "history": (part("history", "report").Document,),

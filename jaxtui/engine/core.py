@@ -234,13 +234,12 @@ class Core:
 
     def _describe(self, name: str) -> tuple[Host, tuple[Device, ...]]:
         """The devices of a TPU that is not here."""
-        from jaxtui.measure import ahead
         from jaxtui.measure.errors import RefusedError
         from jaxtui.measure.host import host
 
         topology = topologies.parse(name)
         try:
-            devices = ahead.describe(topology)
+            devices = part("program", "ahead").describe(topology)
         except RefusedError as refused:
             raise CannotServeError(refused.remark) from refused
         return replace(host(), platform_version=self._libtpu), devices
@@ -278,12 +277,13 @@ class Core:
                 devices,
                 experiment,
                 host,
-                inspection,
                 loops,
                 own,
                 settings,
             )
-            from jaxtui.measure.profile import case  # noqa: F401
+
+            part("program", "measure")
+            part("profile", "measure.case")
 
             self._settings = [*settings.remarks()]
 
@@ -327,13 +327,11 @@ class Core:
                 together = pace or ALONE
                 return run_check(work, self._survey(), stop=stop, pace=together)
             case Inspection():
-                from jaxtui.measure.inspection import run_inspection
-
-                return run_inspection(work, stop=stop)
+                inspection = part("program", "measure").run_inspection(work, stop=stop)
+                return cast("Iterator[RunEvent]", inspection)
             case Profiling():
-                from jaxtui.measure.profile.case import run_profiling
-
-                return run_profiling(work, stop=stop)
+                profile = part("profile", "measure.case").run_profiling(work, stop=stop)
+                return cast("Iterator[RunEvent]", profile)
             case Roofs():
                 from jaxtui.measure.roofs import run_roofs
 

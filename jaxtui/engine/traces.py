@@ -13,7 +13,7 @@ from jaxtui.model import Remark, WorkFailed
 from jaxtui.model.profile import Profile
 from jaxtui.model.remark import Fact
 
-MODULE = "jaxtui.measure.profile"
+MODULE = "jaxtui.features.profile.measure"
 
 
 async def read(

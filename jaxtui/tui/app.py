@@ -544,7 +544,8 @@ class JaxtuiApp(BaseApp):
                     yield SystemCommand(title, binding.tooltip, act)
         lessons = part("lessons", "catalogue")
         from jaxtui.machine import topologies
-        from jaxtui.tui.profile import open_trace
+
+        open_trace = part("profile", "screen").open_trace
 
         state = self.session.state
         what = "Show a trace of JAX's profiler, by line of the source."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from jaxtui.model import Case
+from jaxtui.registry import part
 from jaxtui.state import RUNNING
 from jaxtui.tui.pane import Pane
 from jaxtui.view import words
@@ -68,15 +69,15 @@ class CasePane(Pane):
 
     def action_program(self) -> None:
         from jaxtui.tui.case_screen import open_case
-        from jaxtui.tui.program import ProgramScreen
 
+        ProgramScreen = part("program", "screen").ProgramScreen  # noqa: N806
         if (case := self.case) is not None:
             open_case(self.base, ProgramScreen, case)
 
     def action_profile(self) -> None:
         from jaxtui.tui.case_screen import open_case
-        from jaxtui.tui.profile import ProfileScreen
 
+        ProfileScreen = part("profile", "screen").ProfileScreen  # noqa: N806
         if (case := self.case) is not None:
             open_case(self.base, ProfileScreen, case)
 

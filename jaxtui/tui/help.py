@@ -18,7 +18,6 @@ from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.devices import WIDER, DevicesPane
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.pane import Pane
-from jaxtui.tui.profile import ProfileScreen
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.hardware import Hardware
@@ -45,7 +44,6 @@ PLACES: tuple[
     PlotReader,
     RecordedScreen,
     TimelineScreen,
-    ProfileScreen,
     Classroom,
     ExportScreen,
 )

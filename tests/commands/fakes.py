@@ -31,7 +31,8 @@ from tests.records import summarize, told
 
 def in_process() -> FakeEngine:
     """One that measures, in this process: what counts is what is said of it."""
-    from jaxtui.measure import experiment, inspection, ops
+    from jaxtui.features.program import measure as inspection
+    from jaxtui.measure import experiment, ops
 
     def answer(work: Any) -> Sequence[Event]:
         if isinstance(work, Inspection):

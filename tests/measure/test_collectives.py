@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
+from jaxtui.features.program.measure import run_inspection
 from jaxtui.measure import ops, planning, workload
-from jaxtui.measure.inspection import run_inspection
 from jaxtui.measure.ops.collectives import Exchange
 from jaxtui.measure.own import specs as own_specs
 from jaxtui.model import Case, Experiment, Inspection, WorkFailed

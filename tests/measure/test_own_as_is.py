@@ -9,7 +9,8 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtui.measure import coldpath, experiment, inspection, programs
+from jaxtui.features.program import measure as inspection
+from jaxtui.measure import coldpath, experiment, programs
 from jaxtui.measure import own as files
 from jaxtui.measure.workload import Pool, Workload, of_function
 from jaxtui.model import Case, Failure, Inspected, Inspection, Measurement

@@ -21,6 +21,8 @@ from jaxtui.features.history.screen import HistoryPane, HistoryTable
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.screen import LearnPane
 from jaxtui.features.links.screen import LinksScreen
+from jaxtui.features.profile.screen import ProfileScreen
+from jaxtui.features.program.screen import ProgramScreen
 from jaxtui.history.store import History
 from jaxtui.model import (
     Case,
@@ -44,8 +46,6 @@ from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.open_file import OpenFile
-from jaxtui.tui.profile import ProfileScreen
-from jaxtui.tui.program import ProgramScreen
 from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.choice import ChoicePopup

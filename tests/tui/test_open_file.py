@@ -11,13 +11,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.features.program.screen import ProgramScreen
 from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
 from jaxtui.tui import values
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen
 from jaxtui.tui.form import OPEN, CaseForm, OpChoice
 from jaxtui.tui.open_file import OpenFile
-from jaxtui.tui.program import ProgramScreen
 from jaxtui.tui.state import EMPTY, State
 from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.values import Meaning, Values

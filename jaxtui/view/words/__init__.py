@@ -25,8 +25,6 @@ from jaxtui.view.words import (
     hosts,
     loops,
     machine,
-    profile,
-    programs,
     roofline,
 )
 from jaxtui.wording import Facts, Words, written
@@ -51,8 +49,6 @@ TABLE: dict[str, Words] = {
     **hosts.WORDS,
     **loops.WORDS,
     **machine.WORDS,
-    **profile.WORDS,
-    **programs.WORDS,
     **roofline.WORDS,
     **{code: entry for part in parts("words") for code, entry in part.WORDS.items()},
 }

@@ -28,7 +28,7 @@ LIBRARIES = tuple(
     os.path.join(path, "")
     for path in (
         *(sysconfig.get_path(name) for name in ("stdlib", "platstdlib")),
-        str(Path(__file__).parents[2]),
+        str(Path(__file__).parents[3]),
     )
 )
 PACKAGES = ("/site-packages/", "/dist-packages/")

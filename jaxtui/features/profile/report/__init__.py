@@ -1,0 +1,334 @@
+"""A profile as one report: the verdict, a step as a bar, its tables.
+
+``lists`` has what the screen shows, ``document`` and ``flame`` what is written to
+files, ``difference`` what became slower.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import Any
+
+from jaxtui import format as fmt
+from jaxtui.analysis.roofline import AT_THE_ROOF
+from jaxtui.features.profile import judge as analysis
+from jaxtui.features.profile.judge import By, Row
+from jaxtui.features.profile.words import activity
+from jaxtui.model import Remark
+from jaxtui.model.profile import Frame, Gap, KernelKind, Profile
+from jaxtui.places import read_whole
+from jaxtui.view import words
+from jaxtui.view.report import Report, Table, gather
+from jaxtui.view.text import Column, Line, Span, bar, columns, plain
+
+ROWS, GAPS, COMPILES, HOLDINGS = 15, 5, 5, 5
+"""Rows of the tables; the rest is a row of its own."""
+
+NAME = 36
+"""Cells of a name at least, if it is so long; other columns drop out before."""
+
+BAR = 60
+"""Cells of the bar of a step."""
+
+KINDS: dict[KernelKind, tuple[str, str]] = {
+    "compute": ("█", "device"),
+    "collective": ("▓", "numpy"),
+    "copy": ("▒", "host"),
+}
+"""The cell and the colour of what keeps a device busy."""
+
+IDLE = ("░", "muted")
+
+NO_LINE = "added by XLA"
+
+
+def report(
+    profile: Profile, by: By | None = None, *, host: str = "", most: int = ROWS
+) -> Report:
+    """Return the report on the time of a step.
+
+    Args:
+        profile: of a trace.
+        by: the key of the table; lines where there are any.
+        host: the machine.
+        most: rows of the table.
+    """
+    key = by or analysis.best_key(profile)
+    jax = f"jax {profile.jax}" if profile.jax else ""
+    rows = analysis.rows(profile, key)
+    tables = [
+        Table((Column("bar", "", step_bar(profile, BAR)),)),
+        Table(_rows(profile, rows[:most], rows[most:], key)),
+    ]
+    more = (_gaps, _compiles, _transfers, _holdings)
+    tables += filter(None, (table(profile) for table in more))
+    return Report(
+        title=f"profile of {profile.source}",
+        verdict=(Span(words.sentence(analysis.headline(profile)), "strong"),),
+        tables=tuple(tables),
+        remarks=gather((), [*analysis.remarks(profile), *_memory(profile)]),
+        host=host or " · ".join(filter(None, (profile.device_kind, jax))),
+    )
+
+
+def step_bar(profile: Profile, cells: int) -> tuple[Line, Line]:
+    """A step to scale, and its legend."""
+    step, parts = profile.step_seconds or 1.0, analysis.parts(profile)
+    shares = (
+        ("compute", parts.compute, KINDS["compute"]),
+        ("collectives", parts.exposed, KINDS["collective"]),
+        ("copies", parts.copies, KINDS["copy"]),
+        ("idle", parts.idle, IDLE),
+    )
+    drawn: list[Span] = []
+    legend: list[Span] = []
+    whole, place = 0.0, 0
+    for name, seconds, (cell, role) in shares:
+        whole += seconds
+        end = round(cells * min(1.0, whole / step))
+        if end > place:
+            drawn.append(Span(cell * (end - place), role))
+        place = end
+        hidden = parts.hidden if name == "collectives" else 0.0
+        if not (seconds or hidden or name in ("compute", "idle")):
+            continue
+        text = f" {name} {share_text(seconds / step)}"
+        if hidden:
+            text += f" exposed, {fmt.percent(hidden / step)} hidden"
+        legend += [Span("  " if legend else ""), Span(cell, role), Span(text)]
+    return tuple(drawn), tuple(legend)
+
+
+def _rows(
+    profile: Profile, shown: Sequence[Row], cut: Sequence[Row], by: By
+) -> tuple[Column, ...]:
+    """The rows of a table: those shown, the idle time, and all that are cut."""
+    step, idle = profile.step_seconds or 1.0, profile.idle_seconds
+    rest = sum(row.seconds for row in cut)
+    unit = fmt.shared([*(row.seconds for row in shown), idle, rest], "s")
+    places = [analysis.place(row, profile) for row in shown]
+
+    def column(
+        key: str,
+        head: str,
+        cells: Iterable[str | Line],
+        ends: tuple[str, str] = ("", ""),
+        *,
+        rank: int = 0,
+        right: bool = True,
+        least: int = 0,
+    ) -> Column:
+        lines = [(Span(cell),) if isinstance(cell, str) else cell for cell in cells]
+        lines += [(Span(end, "muted"),) for end in ends[: 2 if cut else 1]]
+        name = key == "key"
+        if name:
+            least = min(max(len(plain(line)) for line in lines), NAME)
+        return Column(key, head, lines, rank, right, least, grows=name)
+
+    columns = (
+        column(
+            "key",
+            by,
+            (label(row, by) for row in shown),
+            ("idle", f"{fmt.plural(len(cut), 'row')} more"),
+            right=False,
+        ),
+        column(
+            "bar",
+            "",
+            ((Span(bar(row.seconds / step, 8), KINDS[row.kind][1]),) for row in shown),
+            rank=5,
+            right=False,
+            least=8,
+        ),
+        column(
+            "self",
+            unit.name or "self",
+            (time_text(row.seconds, unit) for row in shown),
+            (unit.text(idle), unit.text(rest)),
+        ),
+        column(
+            "deviation",
+            "±",
+            (f"±{unit.text(r.deviation)}" if r.deviation else "" for r in shown),
+            rank=3,
+        ),
+        column(
+            "share",
+            "share",
+            (share_text(row.seconds / step) for row in shown),
+            (share_text(idle / step), share_text(rest / step)),
+        ),
+        column(
+            "most",
+            "at most",
+            # Which a hundredth of a step would not change.
+            (
+                unit.text(row.most_seconds)
+                if row.shared and row.most_seconds - row.seconds > step / 100
+                else ""
+                for row in shown
+            ),
+            rank=3,
+        ),
+        column(
+            "total", "with inner", (unit.text(r.total_seconds) for r in shown), rank=2
+        ),
+        column("count", "runs", (_runs(row.count) for row in shown), rank=4),
+        column(
+            "flops",
+            "FLOP/s",
+            (_rate(p.flops_per_second, "FLOP/s") for p in places),
+            rank=6,
+        ),
+        column(
+            "bytes", "B/s", (_rate(p.bytes_per_second, "B/s") for p in places), rank=7
+        ),
+        column("roof", "of roof", map(_roof, places), rank=3, right=False),
+    )
+    always = ("key", "self", "share")
+    return tuple(
+        c
+        for c in columns
+        if c.key in always or any(span.text for cell in c.cells for span in cell)
+    )
+
+
+def _rate(value: float | None, quantity: fmt.Quantity) -> str:
+    return str(fmt.figure(value, quantity)) if value else ""
+
+
+def share_text(share: float) -> str:
+    """Write a share of a step; less than 0.01 % is as good as nothing."""
+    return fmt.percent(share) if share >= 1e-4 or not share else "<0.01 %"
+
+
+def _roof(where: analysis.RoofShare) -> str:
+    if not where.share:
+        return ""
+    if where.share > AT_THE_ROOF:
+        # No memory is faster than its peak, and no arithmetic.
+        return "from cache" if where.limit == "memory" else "impossible"
+    return f"{fmt.percent(where.share)} {where.limit}"
+
+
+def _runs(count: float) -> str:
+    """Write the runs in a step; a fraction where steps differ."""
+    if not count:
+        return ""
+    return str(round(count)) if abs(count - round(count)) < 0.05 else f"{count:.1f}"
+
+
+def time_text(seconds: float, unit: Any) -> str:
+    """A time; what only calls others has none of its own."""
+    return str(unit.text(seconds)) if seconds else fmt.ABSENT
+
+
+def label(row: Row, by: By) -> Line:
+    """The name of a row; a line with its code."""
+    mark = "~" if row.shared and by in ("line", "function") else ""
+    if not row.key:
+        return (Span(NO_LINE, "muted"),)
+    name = Span(f"{row.key}{mark}")
+    if by != "line" or row.frame is None:
+        return (name,)
+    text = code(row.frame)
+    return (name, Span(f"  {text}", "muted")) if text else (name,)
+
+
+def code(frame: Frame) -> str:
+    """The code of a line; empty where its file is not here."""
+    lines = source(frame.file)
+    return lines[frame.line - 1].strip() if 0 < frame.line <= len(lines) else ""
+
+
+@functools.lru_cache(maxsize=64)
+def source(file: str) -> tuple[str, ...]:
+    """The lines of a file of the user's; empty where it is not here."""
+    try:
+        if PurePath(file).suffix != ".py":
+            return ()
+        return tuple(read_whole(Path(file)).decode(errors="replace").splitlines())
+    except (OSError, ValueError):
+        return ()
+
+
+def _gaps(profile: Profile) -> Table | None:
+    wait = analysis.WAITS * profile.step_seconds
+    if profile.idle_seconds < wait or not profile.gaps:
+        return None
+    rows: list[tuple[fmt.Cell, ...]] = [
+        (fmt.figure(gap.seconds), gap.device, gap.before or "the end", _doing(gap))
+        for gap in profile.gaps[:GAPS]
+    ]
+    heads = ["wait", "device", "before", "the host meanwhile"]
+    if len(profile.devices) == 1:
+        heads.remove("device")
+        rows = [(wait, *others) for wait, _, *others in rows]
+    return Table(columns(heads, rows, right=heads[:1], grows=heads[-1]))
+
+
+def _doing(gap: Gap) -> str:
+    if not gap.host:
+        return activity("")
+    return ", ".join(
+        f"{activity(a.name)} ({fmt.seconds(a.seconds)})" for a in gap.host[:2]
+    )
+
+
+def _compiles(profile: Profile) -> Table | None:
+    rows = [
+        (
+            c.function or "?",
+            fmt.seconds(c.seconds),
+            "from the cache"
+            if c.compile_seconds is None
+            else fmt.seconds(c.compile_seconds),
+        )
+        for c in profile.compiles[:COMPILES]
+    ]
+    if cut := profile.compiles[COMPILES:]:
+        rows.append((f"{len(cut)} more", "", ""))
+    return _listed(("compiled inside", "in all", "XLA"), rows)
+
+
+def _transfers(profile: Profile) -> Table | None:
+    rows = [
+        (
+            transfer.name,
+            fmt.count(transfer.count),
+            fmt.bytes_text(transfer.bytes),
+            fmt.seconds(transfer.seconds),
+        )
+        for transfer in profile.transfers
+    ]
+    return _listed(("transfer", "count", "size", "time"), rows)
+
+
+def _holdings(profile: Profile) -> Table | None:
+    rows = [
+        (
+            analysis.named(holding.frame, "line"),
+            fmt.count(holding.count),
+            fmt.bytes_text(holding.bytes),
+        )
+        for holding in profile.holdings[:HOLDINGS]
+    ]
+    if cut := profile.holdings[HOLDINGS:]:
+        rest = fmt.bytes_text(sum(holding.bytes for holding in cut))
+        rows.append((f"{fmt.plural(len(cut), 'line')} more", "", rest))
+    return _listed(("holds memory", "arrays", "size"), rows)
+
+
+def _listed(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table | None:
+    """Names with their figures."""
+    return Table(columns(heads, rows, right=heads[1:])) if rows else None
+
+
+def _memory(profile: Profile) -> Iterator[Remark]:
+    if profile.memory:
+        peak = max(profile.memory, key=lambda moment: moment.bytes)
+        facts: dict[str, Any] = {"bytes": peak.bytes, "seconds": peak.start_seconds}
+        yield Remark("memory-peak", facts)

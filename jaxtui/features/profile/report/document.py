@@ -1,0 +1,241 @@
+"""The document of a profile, and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from jaxtui.features.profile import judge as analysis
+from jaxtui.features.profile.judge import By
+from jaxtui.features.profile.report.flame import flame
+from jaxtui.model import (
+    Host,
+    Record,
+    Remark,
+    SelectionError,
+    WorkFailed,
+)
+from jaxtui.model.profile import (
+    Compile,
+    Gap,
+    Holding,
+    KernelKind,
+    Occupancy,
+    Profile,
+    Transfer,
+)
+from jaxtui.places import read_whole
+from jaxtui.text import ended
+from jaxtui.view.document import SCHEMA, ProblemRow, encode, problem
+from jaxtui.view.export import Contents, csv_text
+from jaxtui.view.render import markdown
+from jaxtui.view.report import Report
+
+
+class SourceRow(Record, frozen=True, kw_only=True):
+    """A line that asked for a kernel."""
+
+    file: str
+    line: int
+    function: str
+    seconds: float
+    """Seconds of the kernel's own time."""
+
+
+class KernelRow(Record, frozen=True, kw_only=True):
+    """A kernel; seconds of a step, averaged over the devices."""
+
+    name: str
+    program: str
+    category: str
+    kind: KernelKind
+    shape: str
+    op_name: str
+    self_seconds: float
+    deviation_seconds: float | None
+    total_seconds: float
+    hidden_seconds: float
+    count: float
+    flops: float | None
+    bytes: float | None
+    peak_flops_per_second: float | None = None
+    """The peak of one device, for the dtype that the kernel multiplies."""
+    lines: tuple[SourceRow, ...]
+
+
+class Document(Record, frozen=True, kw_only=True):
+    """The document of ``profile``. Seconds are those of a step, or say so."""
+
+    schema: int = SCHEMA
+    host: Host | None
+    source: str
+    steps: int
+    step_seconds: float | None
+    busy_seconds: float | None
+    idle_seconds: float | None
+    traced_seconds: float | None = None
+    unprofiled_seconds: float | None
+    jax: str
+    device_kind: str
+    devices: tuple[str, ...]
+    rows: tuple[KernelRow, ...]
+    gaps: tuple[Gap, ...]
+    compiles: tuple[Compile, ...]
+    transfers: tuple[Transfer, ...]
+    memory: tuple[Occupancy, ...]
+    holdings: tuple[Holding, ...]
+    notes: tuple[Remark, ...]
+    failure: ProblemRow | None
+
+
+def document(
+    profile: Profile | None,
+    source: str,
+    host: Host | None = None,
+    failed: WorkFailed | None = None,
+) -> Document:
+    """Return the document of a profile, or of the reason why there is none."""
+    known = profile
+    return Document(
+        host=host,
+        source=known.source if known else source,
+        steps=len(known.steps) if known else 0,
+        step_seconds=known.step_seconds if known else None,
+        busy_seconds=known.busy_seconds if known else None,
+        idle_seconds=known.idle_seconds if known else None,
+        traced_seconds=known.traced_seconds if known else None,
+        unprofiled_seconds=known.unprofiled_seconds if known else None,
+        jax=known.jax if known else "",
+        device_kind=known.device_kind if known else "",
+        devices=known.devices if known else (),
+        rows=tuple(_kernel_rows(known)) if known else (),
+        gaps=known.gaps if known else (),
+        compiles=known.compiles if known else (),
+        transfers=known.transfers if known else (),
+        memory=known.memory if known else (),
+        holdings=known.holdings if known else (),
+        notes=tuple(analysis.remarks(known)) if known else (),
+        failure=problem(failed),
+    )
+
+
+def _kernel_rows(profile: Profile) -> Iterator[KernelRow]:
+    for kernel in profile.kernels:
+        lines = [
+            SourceRow(
+                file=frame.file,
+                line=frame.line,
+                function=frame.function,
+                seconds=share.part * kernel.self_seconds,
+            )
+            for share in kernel.shares
+            for frame in (profile.frames[place] for place in share.stack[:1])
+        ]
+        yield KernelRow(
+            name=kernel.name,
+            program=kernel.program,
+            category=kernel.category,
+            kind=kernel.kind,
+            shape=kernel.shape,
+            op_name=kernel.op_name,
+            self_seconds=kernel.self_seconds,
+            deviation_seconds=kernel.deviation,
+            total_seconds=kernel.total_seconds,
+            hidden_seconds=kernel.hidden_seconds,
+            count=kernel.count,
+            flops=kernel.flops,
+            bytes=kernel.bytes,
+            peak_flops_per_second=kernel.flops_per_second,
+            lines=tuple(lines),
+        )
+
+
+CSV = {
+    "key": "key",
+    "kind": "kind",
+    "self_seconds": "seconds",
+    "deviation_seconds": "deviation",
+    "share": "",
+    "most_seconds": "most_seconds",
+    "total_seconds": "total_seconds",
+    "hidden_seconds": "hidden_seconds",
+    "runs": "count",
+    "flops": "flops",
+    "bytes": "bytes",
+}
+"""Columns, and where a row has them."""
+
+_PLACE = ("file", "line", "function")
+
+
+def as_csv(profile: Profile, by: By) -> str:
+    """A row per key in base units, and one for the idle time."""
+    step = profile.step_seconds or 1.0
+    rows: list[dict[str, Any]] = [
+        {
+            **{name: getattr(row, own) for name, own in CSV.items() if own},
+            "share": row.seconds / step,
+            **{name: getattr(row.frame, name, None) for name in _PLACE},
+        }
+        for row in analysis.rows(profile, by)
+    ]
+    idle = profile.idle_seconds
+    rows.append({"key": "idle", "self_seconds": idle, "share": idle / step})
+    return csv_text((*CSV, *_PLACE), rows)
+
+
+def contents(profile: Profile, record: Document, report: Report, by: By) -> Contents:
+    """Every kind of file."""
+    return {
+        ".json": lambda: encode(record).decode(),
+        ".csv": lambda: as_csv(profile, by),
+        ".md": lambda: markdown(report),
+        ".svg": lambda: flame(profile),
+    }
+
+
+ENDINGS = (".json", ".csv", ".md", ".svg")
+
+
+LARGEST = 1e30
+"""The largest number in a document: sums and ratios of such are still numbers."""
+
+
+def _possible(value: Any) -> bool:
+    """Return whether all of its numbers are possible."""
+    if isinstance(value, dict):
+        return all(map(_possible, value.values()))
+    if isinstance(value, list):
+        return all(map(_possible, value))
+    return not isinstance(value, (int, float)) or abs(value) <= LARGEST
+
+
+def _no_document(path: Path, why: str) -> SelectionError:
+    return SelectionError(
+        f"{path} is not a document of `jaxtui profile --json`: {why}."
+    )
+
+
+def read(path: Path) -> Document:
+    """A document that ``--json`` printed.
+
+    Raises:
+        SelectionError: it is not there, or none.
+    """
+    try:
+        content = read_whole(path)
+        document = msgspec.json.decode(content, type=Document)
+        possible = _possible(msgspec.json.decode(content))
+    except OSError as error:
+        why = error.strerror or str(error)
+        raise SelectionError(f"Cannot read {path}: {ended(why)}") from error
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        raise _no_document(path, f"it has another structure ({error})") from error
+    if document.schema != SCHEMA:
+        raise _no_document(path, f"its schema is {document.schema}, not {SCHEMA}")
+    if not possible:
+        raise _no_document(path, "a number in it is too large")
+    return document

@@ -1,0 +1,97 @@
+"""What the report of a program says: its remarks, by their codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from jaxtui.features.program import report as program
+from jaxtui.model import Device, Inspected, Peak, Topology
+from jaxtui.model.programs import Program, ProgramMemory
+from jaxtui.view.text import plain
+from tests.fake_engine import tpu_devices
+from tests.records import case
+
+MEMORY = ProgramMemory(
+    arguments_bytes=8,
+    output_bytes=4,
+    temporaries_bytes=0,
+    aliased_bytes=0,
+    program_bytes=0,
+    peak_bytes=12,
+)
+PROGRAM = Program(kernels=2, instructions={"fusion": 2}, memory=MEMORY)
+PEAK = Peak(flops_per_second=1e12, bytes_per_second=1e12, source="docs")
+INSPECTED = Inspected(
+    case=case(device="tpu:0"),
+    device_kind="TPU v5 lite",
+    trace_seconds=1e-3,
+    lower_seconds=2e-3,
+    compile_seconds=0.1,
+    flops=2e9,
+    bytes=1e6,
+    program=PROGRAM,
+    peak=PEAK,
+    steps=(),
+    jaxpr="",
+    stablehlo="",
+    hlo="",
+)
+
+
+def changed(**facts: Any) -> Inspected:
+    return msgspec.structs.replace(INSPECTED, **facts)
+
+
+def made_of(**facts: Any) -> Inspected:
+    return changed(peak=None, program=msgspec.structs.replace(PROGRAM, **facts))
+
+
+def codes(inspected: Inspected, devices: tuple[Device, ...] = ()) -> list[str]:
+    row = program.row_of("v5e-8", Topology(name="v5e:2x4"), devices)
+    report = program.report(inspected, topology=row if devices else None)
+    return [statement.remark.code for statement in report.remarks]
+
+
+@pytest.mark.parametrize(
+    ("inspected", "found"),
+    [
+        (INSPECTED, ["lower-bound"]),
+        (changed(peak=None), []),
+        (made_of(kernels=None), ["program-hidden"]),
+        (made_of(xla_transcendentals=3.0), ["transcendentals-apart"]),
+        (made_of(instructions={"while": 1}), ["loop-counted-once"]),
+        (made_of(instructions={"custom-call": 1}), ["custom-call-uncounted"]),
+    ],
+)
+def test_what_is_remarked_about_a_program(
+    inspected: Inspected, found: list[str]
+) -> None:
+    assert codes(inspected) == found
+
+
+@pytest.mark.parametrize(
+    ("inspected", "found"),
+    [
+        (INSPECTED, ["lower-bound", "memory-unknown"]),
+        (changed(peak=None), ["peaks-unknown", "memory-unknown"]),
+        (changed(flops=None, bytes=None), ["traffic-unknown", "memory-unknown"]),
+        (
+            changed(peak=msgspec.structs.replace(PEAK, flops_per_second=None)),
+            ["lower-bound", "compute-peak-unknown", "memory-unknown"],
+        ),
+    ],
+)
+def test_what_is_remarked_where_nothing_runs(
+    inspected: Inspected, found: list[str]
+) -> None:
+    assert codes(inspected, tpu_devices()) == found
+
+
+def test_the_headline_has_the_kernels_and_the_bound() -> None:
+    headline = plain(program.report(INSPECTED).verdict)
+    assert "2 kernels" in headline
+    # 2e9 flops at 1e12 a second.
+    assert "2.00 ms" in headline
