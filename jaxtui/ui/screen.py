@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from rich.console import RenderableType
 from textual import events
 from textual.app import ComposeResult
-from textual.widgets import Static
+from textual.reactive import reactive
+from textual.widget import Widget
 
 from jaxtui.model import Work
 from jaxtui.model.document import Document
@@ -25,12 +26,17 @@ from jaxtui.view import words
 from jaxtui.view.export import file_stem
 
 
-class Sheet(Static):
-    """A renderable in the colours of the app's theme."""
+class Sheet(Widget):
+    """A renderable in the colours of the app's theme, as high as it is."""
 
-    def show(self, content: RenderableType) -> None:
-        """Draw something else."""
-        self.update(Themed(content, on_screen(self.app.theme_variables)))
+    DEFAULT_CSS = """
+    Sheet { height: auto; width: 1fr; }
+    """
+
+    content: reactive[RenderableType] = reactive[RenderableType]("", layout=True)
+
+    def render(self) -> RenderableType:
+        return Themed(self.content, on_screen(self.app.theme_variables))
 
 
 class ReportScreen(Modal):

@@ -151,7 +151,7 @@ class LinksScreen(ReportScreen):
         self.query_one("#links-pairs", Panel).set_title(title, hints)
         self._show_pair(heat)
         said = Report("", headline(links) if links.links else "", notes=links.notes)
-        self.query_one("#links-words", Sheet).show(said)
+        self.query_one("#links-words", Sheet).content = said
 
     def _lay_out(self, heat: Heat) -> None:
         """Make cells as large as there is room, 3 lines and 7 cells at most."""
@@ -177,7 +177,7 @@ class LinksScreen(ReportScreen):
         if max(row, column) >= len(heat.names):
             return
         source, target = heat.names[row], heat.names[column]
-        self.query_one("#links-about", Sheet).show(heat.about((source, target)))
+        self.query_one("#links-about", Sheet).content = heat.about((source, target))
         marks, legend = {source: Mark("", "", "source", "from")}, [Span("")]
         if heat.scale is not None:
             legend = [Span(f"from {heat.ids[row]}: "), *heat.scale.legend(heat.unit)]

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from textual.coordinate import Coordinate
 from textual.pilot import Pilot
-from textual.widgets import Static
 
 from jaxtui.features.links.screen import SIZES, LinksScreen
 from jaxtui.model import Event, Experiment, RunStarted
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.ui.screen import Sheet
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.links.linking import answer, told
 from tests.tui.driving import app_on, until, until_ready
@@ -55,7 +55,7 @@ def cells(screen: LinksScreen) -> list[str]:
 
 def written(screen: LinksScreen, sheet: str) -> str:
     width, height = screen.size
-    text = screen.query_one(sheet, Static).render_lines(
+    text = screen.query_one(sheet, Sheet).render_lines(
         screen.query_one(sheet).size.region
     )
     assert width
@@ -113,6 +113,24 @@ async def test_its_other_figure() -> None:
         await until(pilot, lambda: cells(screen).count("30") == 56)
         await pilot.press("g")
         await until(pilot, lambda: cells(screen).count("40") == 55)
+
+
+async def test_another_theme_colours_what_is_written() -> None:
+    app = app_on(machine())
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await open_links(pilot, app)
+        sheet = screen.query_one("#links-words", Sheet)
+
+        def colour() -> str:
+            lines = sheet.render_lines(sheet.size.region)
+            (part,) = (x for line in lines for x in line if "slow link" in x.text)
+            assert part.style
+            assert part.style.color
+            return part.style.color.name
+
+        before = colour()
+        await pilot.press("t")
+        await until(pilot, lambda: colour() != before)
 
 
 async def test_other_sizes() -> None:
