@@ -57,6 +57,7 @@ class ReportScreen(Modal):
     def __init__(self) -> None:
         super().__init__()
         self._known: tuple[object, Document] | None = None
+        self._stale = False
 
     def compose(self) -> ComposeResult:
         yield StatusLine(self.base.clock).data_bind(ReportScreen.state)
@@ -87,6 +88,7 @@ class ReportScreen(Modal):
         return self._known[1]
 
     def on_mount(self) -> None:
+        self.set_interval(1 / self.base.fps, self._catch_up)
         if self.PURPOSE not in self.base.session.state.jobs:
             self.call_after_refresh(self.perform, "again")
 
@@ -95,11 +97,19 @@ class ReportScreen(Modal):
 
     def follow(self, state: State) -> None:
         super().follow(state)
-        self.redraw()
+        self._stale = True
+        if not state.busy:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Draw what has changed since; hundreds of cases begin and end in a second."""
+        if self._stale:
+            self.redraw()
 
     def redraw(self) -> None:
         """Show the newest result where there is room to show it."""
         if self.is_mounted and self.size.area:
+            self._stale = False
             self.draw()
 
     def why_not(self, action: str) -> str | None:

@@ -43,12 +43,8 @@ def report(links: Links, state: State) -> Report:
         pairs = labels([link.pair for link in slow], devices)
         rates = [fmt.figure(link.bytes_per_second, "B/s") for link in slow]
         shares = [f"{fmt.percent(link.share)} of similar pairs" for link in slow]
-        columns = (
-            Column("pair", pairs),
-            figures("bytes/s", rates),
-            Column("share", shares),
-        )
-        tables.append(Rows(columns, "slow pairs"))
+        left, right = Column("pair", pairs), Column("share", shares)
+        tables.append(Rows((left, figures("bytes/s", rates), right), "slow pairs"))
     if len(devices) <= MOST_ROWS:
         tables += [heat.rows() for heat in maps if heat.scale]
     return Report(
@@ -63,8 +59,7 @@ def report(links: Links, state: State) -> Report:
 def taking_part(links: Links, devices: Sequence[Device]) -> list[Device]:
     """The devices of the pairs, in the order of their ids."""
     named = {link.source for link in links.links}
-    taking = (device for device in devices if device.name in named)
-    return sorted(taking, key=lambda device: device.id)
+    return sorted((x for x in devices if x.name in named), key=lambda x: x.id)
 
 
 def count(links: Links) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import ClassVar
 
 from rich.text import Text
@@ -79,6 +78,7 @@ class LinksScreen(ReportScreen):
         self._nbytes = LINK_BYTES
         self._heat: Heat | None = None
         self._layout: object = None
+        self._cursor = (0, 0)
         self._wide, self._tall = 3, 1
         self.table: DataTable[object] = DataTable(cursor_type="cell", cell_padding=0)
         self.chips = ChipMap()
@@ -135,15 +135,20 @@ class LinksScreen(ReportScreen):
         state, links = self.base.session.state, self.result
         devices = taking_part(links, state.devices)
         heat = self._heat = Heat(links, devices, self.figure)
+        if not heat.names:
+            return
         self._lay_out(heat)
-        for row, column in product(range(len(heat.names)), repeat=2):
-            place = Coordinate(row, column)
+        number = {name: place for place, name in enumerate(heat.names)}
+        pairs = {(number[source], number[target]) for source, target in heat.known}
+        cursor = self.table.cursor_coordinate
+        for row, column in pairs | {self._cursor, (cursor.row, cursor.column)}:
             pair = heat.names[row], heat.names[column]
             cell = heat.text(pair, self._wide, self._tall)
-            if place == self.table.cursor_coordinate:
+            if (row, column) == cursor:
                 cell = Text(cell.plain)  # in the colours of the cursor
-            if self.table.get_cell_at(place) != cell:
-                self.table.update_cell_at(place, cell)
+            if self.table.get_cell_at(Coordinate(row, column)) != cell:
+                self.table.update_cell_at(Coordinate(row, column), cell)
+        self._cursor = cursor.row, cursor.column
         other = "latency" if self.figure == "rate" else "bytes/s"
         again = hint(self, "again", "" if heat.scale else "time")
         hints = [again, hint(self, "view", other), Hint("+ −", "size")]
@@ -162,20 +167,19 @@ class LinksScreen(ReportScreen):
         layout = heat.names, self._tall, self._wide
         if layout == self._layout:
             return
-        self._layout = layout
+        self._layout, self._cursor = layout, (0, 0)
         cursor = self.table.cursor_coordinate if self.table.row_count else (0, 1)
         self.table.clear(columns=True)
         for name in heat.ids:
             self.table.add_column(name.center(self._wide), width=self._wide + 1)
+        empty = [heat.text(("", ""), self._wide, self._tall)] * len(heat.ids)
         for name in heat.ids:
-            self.table.add_row(*[""] * len(heat.ids), height=self._tall, label=name)
+            self.table.add_row(*empty, height=self._tall, label=name)
         self.table.cursor_coordinate = Coordinate(*cursor)
 
     def _show_pair(self, heat: Heat) -> None:
         """Show the selected pair, and the ways from its source on the map."""
         row, column = self.table.cursor_coordinate
-        if max(row, column) >= len(heat.names):
-            return
         source, target = heat.names[row], heat.names[column]
         self.query_one("#links-about", Sheet).content = heat.about((source, target))
         marks, legend = {source: Mark("", "", "source", "from")}, [Span("")]
