@@ -29,7 +29,7 @@ def test_the_app_opens_help_and_ends_and_says_what_it_could_not_keep(
         app = Shell(script=APP, data=tmp_path)
         app.shows("cpu:0")
         app.type("2")
-        app.shows("Run")
+        app.shows("what to time")
         app.type("r")
         app.shows("Done in")
         app.type("4")
