@@ -251,9 +251,9 @@ class BenchPane(CasePane):
 
     def take_focus(self) -> None:
         if self.state.run is not None and self.form.folded:
-            self.query_one(ResultsTable).focus()
+            self.screen.set_focus(self.query_one(ResultsTable))
         else:
-            self.query_one("#op").focus()
+            self.screen.set_focus(self.query_one("#op"))
 
     # What the keys act on.
 

@@ -198,7 +198,7 @@ class DevicesPane(CasePane):
             self._first.show(self.state, self.offer, findings)
 
     def take_focus(self) -> None:
-        self._hardware.table.focus()
+        self.screen.set_focus(self._hardware.table)
 
     def _arrange(self) -> None:
         """Share out the room, and draw the devices and details."""

@@ -350,3 +350,19 @@ async def test_style_sheets_are_parsed_once_until_the_theme_is_another(
         assert (app.theme, again) == (themes.DARK, [])
         await pilot.press("t")
         assert again == [app.theme]
+
+
+async def test_a_key_right_after_that_of_a_tab_is_for_that_tab() -> None:
+    engine = FakeEngine()
+    app = app_on(engine)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2", "1")
+        await until(pilot, lambda: app.tab == "devices" and app.focused)
+        for key in "2r":  # as a slow line delivers them
+            app.post_message(events.Key(key, key))
+        await until(pilot, lambda: engine.works or app.session.state.message)
+        (work,) = engine.works
+        assert len(work.cases) == len(
+            app.query_one(BenchPane).form.meaning.experiment.cases
+        )

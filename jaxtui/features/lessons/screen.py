@@ -241,7 +241,7 @@ class LearnPane(Pane):
 
     def take_focus(self) -> None:
         if self.course.open is None:
-            self.query_one(OptionList).focus()
+            self.screen.set_focus(self.query_one(OptionList))
         else:
             self.query_one(StepView).take_focus()
 
