@@ -178,6 +178,10 @@ def test_bursts_beyond_the_queue_are_said(monkeypatch: pytest.MonkeyPatch) -> No
     assert full.has("queue-full")
 
 
+@pytest.mark.skipif(
+    jax.__version_info__ < (0, 7),
+    reason="without optimizations its sum takes fifteen times as long as the copy",
+)
 @pytest.mark.parametrize("mode", ["jit", "eager"])
 def test_host_inputs_are_sent_at_every_call(mode: Any) -> None:
     resident, sent = measured(
