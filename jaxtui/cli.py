@@ -37,21 +37,23 @@ from jaxtui.commands.common import (
 )
 from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
-from jaxtui.registry import COMMANDS as MOVED
+from jaxtui.registry import COMMANDS as OF_FEATURES
 from jaxtui.registry import part
 from jaxtui.signals import interrupt
 from jaxtui.text import did_you_mean
 
-COMMANDS = (
-    *MOVED,
-    "bench",
-    "check",
-    "crossover",
-    "devices",
-    "lie",
-    "ops",
-    "roofline",
-    "schema",
+COMMANDS = sorted(
+    (
+        *OF_FEATURES,
+        "bench",
+        "check",
+        "crossover",
+        "devices",
+        "lie",
+        "ops",
+        "roofline",
+        "schema",
+    )
 )
 """The commands of features, and the modules of ``jaxtui.commands``."""
 
@@ -60,14 +62,14 @@ class Commands(click.Group):
     """A group that imports a command when it is used, and suggests the nearest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(COMMANDS)
+        return COMMANDS
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
         commands = (
-            part(*MOVED[cmd_name].split("."))
-            if cmd_name in MOVED
+            part(*OF_FEATURES[cmd_name].split("."))
+            if cmd_name in OF_FEATURES
             else import_module(f"jaxtui.commands.{cmd_name}")
         )
         command: click.Command = commands.command
