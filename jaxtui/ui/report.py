@@ -90,12 +90,10 @@ def _width(column: Column) -> int:
     return max(column.least, *cells)
 
 
-def figures(
-    head: str, cells: Sequence[fmt.Cell], *, rank: int = 0, right: bool = True
-) -> Column:
-    """A column of figures in one unit, or of texts."""
-    write = fmt.alike([head, *cells]) if right else str
-    return Column(head, [write(cell) for cell in cells], right=right, rank=rank)
+def figures(head: str, cells: Sequence[fmt.Cell], rank: int = 0) -> Column:
+    """A column of figures in one unit."""
+    write = fmt.alike([head, *cells])
+    return Column(head, [write(cell) for cell in cells], right=True, rank=rank)
 
 
 @dataclass(frozen=True)

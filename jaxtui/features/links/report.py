@@ -113,7 +113,7 @@ def _distances(links: Links) -> Rows:
             figures("hops", [fmt.ABSENT if n is None else str(n) for n in order]),
             figures("pairs", [str(len(rates)) for rates, _ in columns]),
             figures("latency", [fmt.figure(median(times)) for _, times in columns]),
-            *(figures(head, cells) for head, cells in per_second.items()),
+            *(figures(head, cells, rank=1) for head, cells in per_second.items()),
         )
     )
 

@@ -1,0 +1,70 @@
+"""A report in its media: what fits, what a terminal must not act on, escapes."""
+
+from __future__ import annotations
+
+import pytest
+
+from jaxtui.model.document import Note
+from jaxtui.ui.report import Column, Report, Rows, markdown, svg, terminal
+
+ROWS = Rows(
+    (
+        Column("name", ["matmul", "add"]),
+        Column("time", ["1 ms", "20 ms"], right=True, rank=1),
+        Column("calls", ["1,000", "20"], right=True, rank=2),
+    ),
+    "cases",
+)
+
+
+def report(text: str = "It is slow.", *about: str) -> Report:
+    notes = [
+        Note(flag="hops", text="Good to know."),
+        Note(flag="slow", text=text, about=about, level="warning"),
+    ]
+    return Report("title", "2 cases.", [ROWS], notes, "box · jax 0.12")
+
+
+@pytest.mark.parametrize(
+    ("width", "head"),
+    [
+        (None, "name     time  calls"),
+        (20, "name     time  calls"),
+        (19, "name     time"),
+        (12, "name"),
+    ],
+)
+def test_columns_drop_out_by_rank(width: int | None, head: str) -> None:
+    lines = terminal(report(), width).splitlines()
+    assert lines[2:4] == ["cases", head]
+
+
+def test_the_worst_note_comes_first_and_names_its_rows() -> None:
+    *_, slow, hops, _, host = terminal(report("It is slow.", "a", "b"), 80).splitlines()
+    assert (slow, hops) == ("slow  It is slow. – a, b", "hops  Good to know.")
+    assert host == "box · jax 0.12"
+
+
+def test_sentences_are_as_wide_as_a_small_terminal() -> None:
+    for width in (60, 200, None):
+        lines = terminal(report("word " * 60), width).splitlines()
+        assert max(map(len, lines)) <= min(width or 80, 80)
+
+
+def test_a_terminal_acts_on_nothing_that_others_wrote() -> None:
+    hostile = report("\x1b[31mred\x07 [bold]markup[/] :smile:", "\u202eback")
+    for text in (terminal(hostile, 80), svg(hostile), markdown(hostile)):
+        assert not {"\x1b", "\x07", "\u202e"} & set(text)
+    assert "[bold]markup[/] :smile:" in terminal(hostile, 80)
+    assert "\x1b[" in terminal(report(), 80, colour=True)
+
+
+def test_markdown_keeps_its_tables_and_takes_no_html() -> None:
+    told = markdown(report("a | b <script>", "c|d"))
+    assert "| name | time | calls |\n| :-- | --: | --: |\n| matmul |" in told
+    assert "- **slow**: a \\| b &lt;script> (c\\|d)" in told
+
+
+def test_a_picture_names_no_font_in_the_network() -> None:
+    assert "@font-face" not in svg(report())
+    assert "title · box · jax 0.12" in svg(report()).replace("&#160;", " ")
