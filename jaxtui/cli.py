@@ -47,11 +47,9 @@ COMMANDS = sorted(
         *OF_FEATURES,
         "bench",
         "check",
-        "crossover",
         "devices",
         "lie",
         "ops",
-        "roofline",
         "schema",
     )
 )

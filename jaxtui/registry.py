@@ -11,17 +11,28 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 
-FEATURES = ("audit", "history", "lessons", "links", "profile", "program")
+FEATURES = (
+    "audit",
+    "crossover",
+    "history",
+    "lessons",
+    "links",
+    "profile",
+    "program",
+    "roofline",
+)
 
 COMMANDS = {
     "audit": "audit.command",
     "compare": "history.comparing",
     "compile": "program.compiling",
+    "crossover": "crossover.command",
     "history": "history.command",
     "hlo": "program.command",
     "learn": "lessons.command",
     "links": "links.command",
     "profile": "profile.command",
+    "roofline": "roofline.command",
 }
 """The modules of the commands."""
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui.analysis import processes, roofline
+from jaxtui.analysis import processes
 from jaxtui.analysis.processes import Repetition
 from jaxtui.engine import startup
 from jaxtui.engine.protocol import Envelope
@@ -268,9 +268,6 @@ class State(msgspec.Struct, frozen=True):
     """A run was asked for that has not begun: its engine comes up first."""
     stopping: bool = False
     """The user has asked for the end of the current run."""
-    roofs: tuple[RoofsMeasured, ...] = ()
-    """The roofs of the devices: at most one for each piece of silicon; the dtypes of
-    several runs together."""
     log: tuple[str, ...] = ()
     message: Remark | str = ""
     """The message of the engine or the last action; a text is a screen's own."""
@@ -493,7 +490,7 @@ def _ready(state: _AnyState, event: Ready) -> _AnyState:
         jobs = dict(state.jobs)
         for purpose in ("roofs", "links"):
             jobs.pop(purpose, None)
-        state = replace(state, roofs=(), jobs=jobs)
+        state = replace(state, jobs=jobs)
     return replace(
         _with_findings(state, merge(event.findings, still)),
         engine="running" if state.running else "ready",
@@ -575,8 +572,6 @@ def _run_event(state: _AnyState, number: int, event: Event) -> _AnyState:
     state = _with_job(state, job)
     if not isinstance(event, RunFinished):
         return state
-    if job.purpose == "roofs":
-        state = _with_roofs(state, job)
     if state.playing == job.purpose:
         seconds = state.played_seconds + event.elapsed_seconds
         state = replace(state, played_seconds=seconds)
@@ -722,20 +717,3 @@ def _of_processes(state: CaseState, work: Experiment) -> CaseState:
 
 def _in_next_process(case: CaseState, work: Experiment) -> CaseState:
     return _of_processes(CaseState(case.case, ended=case.ended), work)
-
-
-def _with_roofs(state: _AnyState, job: Job) -> _AnyState:
-    """Add the roofs that a run measured to the known ones.
-
-    Nothing is known of what an engine was measuring when it died.
-    """
-    measured = job.result
-    if not isinstance(measured, RoofsMeasured) or job.outcome == "crashed":
-        return state
-    new = roofline.merge(measured, roofline.of_device(state.roofs, measured.device))
-    unchanged = [
-        roofs
-        for roofs in state.roofs
-        if not roofline.same_silicon(roofs.device, measured.device)
-    ]
-    return replace(state, roofs=(*unchanged, new))

@@ -12,7 +12,7 @@ from jaxtui.commands.common import named
 from jaxtui.commands.terminal import print_stdout
 from jaxtui.model.remark import SelectionError
 from jaxtui.registry import part
-from jaxtui.view import compare, crossover, roofline, stopwatch
+from jaxtui.view import compare, stopwatch
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -26,8 +26,8 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "devices": (Devices,),
     "ops": (ops.Document,),
     "bench": (Results, compare.Turns),
-    "crossover": (crossover.Document,),
-    "roofline": (roofline.Document,),
+    "crossover": (part("crossover", "report").Document,),
+    "roofline": (part("roofline", "report").Document,),
     "links": (part("links", "report").OUTCOME.document,),
     "check": (CheckResults,),
     "compile": (part("program", "report").Compiled,),

@@ -333,9 +333,8 @@ class Core:
                 profile = part("profile", "measure.case").run_profiling(work, stop=stop)
                 return cast("Iterator[RunEvent]", profile)
             case Roofs():
-                from jaxtui.measure.roofs import run_roofs
-
-                return run_roofs(work, stop=stop)
+                roofs = part("roofline", "measure").run_roofs(work, stop=stop)
+                return cast("Iterator[RunEvent]", roofs)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         """Fresh memory statistics by device name."""

@@ -14,9 +14,9 @@ from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
 from jaxtui import experiments, selection
-from jaxtui.analysis.crossover import Search
 from jaxtui.model import Case, Experiment, OpInfo
 from jaxtui.model.own import brief_name, is_own
+from jaxtui.registry import part
 from jaxtui.tui.bench_plot import Pictures
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.dialogs import Question
@@ -29,7 +29,7 @@ from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.panel import hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, crossover, ops, report, roofline, words
+from jaxtui.view import bench, ops, report, words
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.progress import extent_text
 from jaxtui.view.text import whole
@@ -66,13 +66,13 @@ _KEYS = (
     ("f", "open_file", "File", "Choose functions of a Python file, and time them."),
     (
         "z",
-        "roofs",
+        "roofline",
         "Roofs",
         "Measure the roofline of the device and where each case sits.",
     ),
     (
         "i",
-        "crossing",
+        "crossover",
         "Crossing",
         "Find the size at which the selected curve crosses that of NumPy.",
     ),
@@ -279,13 +279,10 @@ class BenchPane(CasePane):
                 return "The form is open."
             case "run" if state.can_run and self.form.meaning.experiment is None:
                 return self.form.meaning.message
-            case "roofs" if state.can_run and state.run is None:
-                return "Run something first: z measures the roofs of its device."
-            case "crossing" if not state.busy and not self._can_cross(state):
-                return (
-                    "A crossing needs two curves of one op over two or more sizes: w"
-                    " times the case over a range."
-                )
+            case "crossover" | "roofline" if why := part(action, "screen").why_not(
+                state
+            ):
+                return str(why)
             case "copy" | "export" if state.run is None:
                 return "No result yet."
             case "view" if state.run is None:
@@ -346,31 +343,11 @@ class BenchPane(CasePane):
 
         self.app.push_screen(OpenFile(*opened[:1]), take)
 
-    def action_roofs(self) -> None:
-        state = self.session.state
-        if (device := roofline.device_of(state, state.case_index)) is not None:
-            self.session.update(view="roofline")
-            self.base.start(roofline.work_for(state, device), "roofs")
+    def action_roofline(self) -> None:
+        part("roofline", "screen").begin(self.base)
 
-    @staticmethod
-    def _can_cross(state: State) -> bool:
-        return (
-            state.run is not None
-            and state.case is not None
-            and crossover.of_run(state.run, state.case_index) is not None
-        )
-
-    def action_crossing(self) -> None:
-        state = self.session.state
-        if state.run is None:
-            return
-        if (search := crossover.of_run(state.run, state.case_index)) is not None:
-            self.session.update(view="crossing")
-            self.base.background(partial(self._find, search))
-
-    async def _find(self, search: Search) -> None:
-        result = await self.session.play(search, "crossover")
-        self.base.say(words.sentence(crossover.verdict(result)))
+    def action_crossover(self) -> None:
+        part("crossover", "screen").begin(self.base)
 
     def action_view(self) -> None:
         view, metric = next_picture(self.session.state)

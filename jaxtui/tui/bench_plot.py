@@ -28,7 +28,7 @@ from jaxtui.view.curves import case_at, sizes
 NAMES = {
     "live": "calls",
     "histogram": "spread",
-    "crossing": "crossing",
+    "crossover": "crossing",
     "roofline": "roofs",
     "time": "time",
     "flops": "FLOP/s",

@@ -43,7 +43,7 @@ class CasePane(Pane):
 
     def why_not(self, action: str) -> str | None:
         state = self.session.state
-        if action in (*_BEGINNING, "check", "roofs", "crossing"):
+        if action in (*_BEGINNING, "check", "roofline", "crossover"):
             if state.busy:
                 return words.text(RUNNING)
             if not state.can_run:

@@ -8,10 +8,11 @@ from jaxtui import state
 from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.rates import Rates
 from jaxtui.model import CheckTest, Device
+from jaxtui.registry import part
 from jaxtui.state import CaseState, Job
-from jaxtui.view import crossover, rates
+from jaxtui.view import rates
 from jaxtui.view.bench import notes
-from jaxtui.view.bench_plot import View
+from jaxtui.view.bench_plot import OF_FEATURES, View
 from jaxtui.view.collectives import rates_of
 from jaxtui.view.curves import METRICS, Metric, sizes, swept
 from jaxtui.view.figures import share_of_peak
@@ -184,9 +185,12 @@ def _metrics(state: State) -> list[Metric]:
 
 def _views(state: State) -> list[View]:
     """Return the possible views: curves need several sizes, their crossing a search."""
-    lacking = set()
+    lacking: set[View] = set()
     if state.run is None or len(sizes(curves_of(state))) < 2:
         lacking.add("sweep")
-    if crossover.of_state(state) is None:
-        lacking.add("crossing")
+    lacking |= {view for view in OF_FEATURES if not _offers(view, state)}
     return [view for view in VIEWS if view not in lacking]
+
+
+def _offers(feature: str, state: State) -> bool:
+    return bool(part(feature, "screen").is_available(state))

@@ -11,9 +11,10 @@ from textual.widget import Widget
 from jaxtui import format as fmt
 from jaxtui.analysis.examination import of_level
 from jaxtui.model import CHECK_TESTS, Remark
+from jaxtui.registry import part
 from jaxtui.state import Purpose
 from jaxtui.tui.state import EMPTY, State
-from jaxtui.view import check, roofline, words
+from jaxtui.view import check, words
 from jaxtui.view.progress import job_text, starting
 
 
@@ -126,10 +127,10 @@ def _machine(state: State, room: int) -> str:
         return text
     kind = state.devices[0].device_kind
     count = fmt.plural(len(state.devices), "device")
-    for part in (kind, count, f"jax {state.host.jax}"):
-        if len(text) + 2 + len(part) > room:
+    for fact in (kind, count, f"jax {state.host.jax}"):
+        if len(text) + 2 + len(fact) > room:
             break
-        text = f"{text}  {part}"
+        text = f"{text}  {fact}"
     return text
 
 
@@ -192,7 +193,8 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
     if state.purpose not in purposes:
         return ""
     if state.purpose == "roofs":
-        return roofline.message(state)
+        said: str = part("roofline", "screen").message(state)
+        return said
     run = state.run
     if run is None:
         return ""

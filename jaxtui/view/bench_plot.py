@@ -8,15 +8,21 @@ from typing import Literal
 from jaxtui.model import Case, Remark
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
+from jaxtui.registry import part
 from jaxtui.state import CaseState, Job, State
-from jaxtui.view import calls, crossover, curves, words
+from jaxtui.view import calls, curves, words
 from jaxtui.view.curves import Metric
-from jaxtui.view.roofline import Roofline
 from jaxtui.view.words.engine import doing
 
-View = Literal["live", "sweep", "histogram", "crossing", "roofline"]
+View = Literal["live", "sweep", "histogram", "crossover", "roofline"]
 """The calls as they come, curves over size, how calls spread, where two curves cross,
 and the roofline."""
+
+OF_FEATURES: tuple[View, ...] = ("crossover", "roofline")
+"""The views whose pictures, sentences and columns are those of a feature."""
+
+Plot = tuple[str, Picture | None, str]
+"""A title, the picture, and the text in its place while there is none."""
 
 
 def short_label(case: Case) -> str:
@@ -31,9 +37,8 @@ def plot(
     view: View,
     colors: Sequence[Color],
     metric: Metric = "time",
-) -> tuple[str, Picture | None, str]:
-    """Return a view of the run of cases: its title, the picture, and the text in its
-    place while there is none.
+) -> Plot:
+    """Return a view of the run of cases.
 
     Args:
         state: what is known of the run and of roofs.
@@ -57,16 +62,9 @@ def plot(
             drawn, title = calls.histogram(case, colors), "how calls spread"
             title = f"{drawn.title if drawn else title} · {label}"
             return title, drawn, _why_no_calls(case)
-        case "crossing":
-            search = crossover.of_state(state)
-            assert search is not None
-            title, drawn = crossover.title_of(search), crossover.picture(search, colors)
-            return title, drawn, "A crossing needs two timed sizes."
-        case "roofline":
-            roofline = Roofline.of(state, selected)
-            assert roofline is not None
-            title, drawn = f"roofline of {roofline.device}", roofline.picture(colors)
-            return title, drawn, roofline.why_no_picture()
+        case "crossover" | "roofline":
+            plot: Plot = part(view, "screen").plot(state, selected, colors)
+            return plot
         case _:
             live = calls.live(case, colors)
             why = _why_no_calls(case)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.analysis.crossover import last_crossing
+from jaxtui.analysis.crossing import about_text, last_crossing
 from jaxtui.model import Case, Measurement, OpInfo
 from jaxtui.model.measurement import Interval
 from jaxtui.model.own import is_own, parts, short_name
@@ -25,7 +25,6 @@ from jaxtui.view.figures import (
     ready_interval,
     share_of_peak,
 )
-from jaxtui.view.words.crossover import about_text
 
 Metric = Literal["time", "flops", "peak", "numpy", "busbw"]
 

@@ -19,6 +19,7 @@ from jaxtui.model import (
     Holder,
     Host,
     Remark,
+    RoofsMeasured,
 )
 from jaxtui.model.base import dtype_label
 from jaxtui.model.machine import chip_count, hostnames, slice_count
@@ -285,7 +286,8 @@ def product_rates(state: State) -> dict[str, Product]:
             ends = reading.ci_low or 0.0, reading.ci_high or 0.0
             vague = is_vague(*ends, reading.confidence or 0.0)
             note(reading.device, reading.measured, reading.what, vague=vague)
-    for roofs in state.roofs:
+    roofs = (job := state.jobs.get("roofs")) and job.result
+    if isinstance(roofs, RoofsMeasured):
         for roof in roofs.roofs:
             if roof.of is not None:
                 vague = is_vague(roof.ci_low, roof.ci_high, roof.confidence or 0.0)

@@ -10,8 +10,8 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.analysis import crossover
-from jaxtui.analysis.roofline import AT_THE_ROOF
+from jaxtui.analysis.crossing import ratio_of
+from jaxtui.analysis.thresholds import AT_THE_ROOF
 from jaxtui.model import Interval, Measurement, Summary
 from jaxtui.plot.frame import LEVELS
 from jaxtui.state import CaseState, Job
@@ -48,7 +48,7 @@ def against_numpy(case: CaseState, run: Job) -> Interval | None:
     if numpy is None or numpy.measurement is None or case.measurement is None:
         return None
     rounds = _turns(numpy), _turns(case)
-    return crossover.ratio_of(numpy.measurement, case.measurement, rounds)
+    return ratio_of(numpy.measurement, case.measurement, rounds)
 
 
 def _turns(case: CaseState) -> Sequence[float]:

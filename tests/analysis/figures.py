@@ -8,7 +8,7 @@ from typing import Any
 from jaxtui.analysis import baseline as baselines
 from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.check import Verdict, judge
-from jaxtui.analysis.crossover import Search, begin
+from jaxtui.features.crossover.judge import Search, begin
 from jaxtui.model import (
     Case,
     CaseFailed,

@@ -33,14 +33,15 @@ import numpy as np
 from jax import lax
 from sign_test import sign_test_interval
 
-from jaxtui.analysis.crossover import Answer, Search, Side, begin, other
+from jaxtui.analysis.crossing import Side, other
+from jaxtui.features.crossover.judge import Answer, Search, begin
+from jaxtui.features.crossover.report import verdict
 from jaxtui.measure import experiment
 from jaxtui.model import Case, Mode
 from jaxtui.model.base import HOST
 from jaxtui.model.measurement import Interval
 from jaxtui.selection import parse_sizes
 from jaxtui.view import words
-from jaxtui.view.crossover import verdict
 
 BLOCK_SECONDS = 0.02
 REST_SECONDS = 0.15

@@ -22,11 +22,12 @@ from jaxtui.model import (
 from jaxtui.model.roofs import Roofs
 from jaxtui.view import words
 from tests.analysis.figures import bandwidth, reading, roofs
-from tests.commands import test_crossover, test_roofline
 from tests.commands.checking import sound
 from tests.commands.fakes import complete, ctrl_c, interrupted, run
 from tests.fake_engine import FakeEngine, began
+from tests.features.crossover import test_command as test_crossover
 from tests.features.lessons import test_command as test_learn
+from tests.features.roofline import test_command as test_roofline
 
 ARRIVED = "Interrupted: these are the results so far."
 CHECKED = f"test 3 of {len(of_level('quick'))}, compute"

@@ -14,9 +14,10 @@ import msgspec
 import pytest
 
 from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
-from tests.commands import test_crossover, test_roofline
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import RECIPE, FakeEngine, began
+from tests.features.crossover import test_command as test_crossover
+from tests.features.roofline import test_command as test_roofline
 from tests.records import planned, told
 
 BOTH = ("bench", "selu", "--mode", "jit,numpy")

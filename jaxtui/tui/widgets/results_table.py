@@ -12,6 +12,7 @@ from textual.containers import VerticalScroll
 from textual.reactive import reactive
 from textual.widgets import RichLog
 
+from jaxtui.registry import part
 from jaxtui.state import MAXIMUM_LOG_LINES
 from jaxtui.tui.base import base
 from jaxtui.tui.dialogs import NotesScreen
@@ -19,10 +20,9 @@ from jaxtui.tui.state import EMPTY, State, curves_of, view_of
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import Paper
-from jaxtui.view import bench, crossover, words
-from jaxtui.view.bench_plot import short_label
+from jaxtui.view import bench, words
+from jaxtui.view.bench_plot import OF_FEATURES, short_label
 from jaxtui.view.report import Statement, statement_lines
-from jaxtui.view.roofline import Roofline
 from jaxtui.view.text import Line, Span, fit
 
 _UNFOLDED = 10_000
@@ -85,12 +85,8 @@ class Results(Panel):
         self.query_one(ResultsTable).write()
         state = self.state
         view: tuple[Statement, ...] = ()
-        if state.view == "roofline":
-            roofline = Roofline.of(state, state.case_index)
-            view = roofline.statements() if roofline is not None else ()
-        elif state.view == "crossing":
-            search = crossover.of_state(state)
-            view = crossover.statements(search) if search is not None else ()
+        if state.view in OF_FEATURES:
+            view = part(state.view, "screen").statements(state, state.case_index)
 
         def write(width: int) -> Iterator[Line]:
             yield from statement_lines(view, width)
@@ -161,11 +157,10 @@ class ResultsTable(Grid):
         run, width = self.state.run, self.region.width
         if run is None or not width:
             return
-        view, roofline = view_of(self.state), None
+        view, selected = view_of(self.state), self.state.case_index
         if view == "roofline":
-            roofline = Roofline.of(self.state, self.state.case_index)
-        if roofline is not None:
-            columns = roofline.columns(8 if width < _WIDE else 16)
+            columns_of = part(view, "screen").columns
+            columns = columns_of(self.state, selected, wide=width >= _WIDE)
         else:
             # Longer bars would cut the flags of notes at 120 columns.
             room = 7 if width < _WIDE else 12

@@ -20,12 +20,10 @@ from jaxtui.view.words import (
     check,
     collectives,
     compare,
-    crossover,
     engine,
     hosts,
     loops,
     machine,
-    roofline,
 )
 from jaxtui.wording import Facts, Words, written
 
@@ -44,12 +42,10 @@ TABLE: dict[str, Words] = {
     **check.WORDS,
     **collectives.WORDS,
     **compare.WORDS,
-    **crossover.WORDS,
     **engine.WORDS,
     **hosts.WORDS,
     **loops.WORDS,
     **machine.WORDS,
-    **roofline.WORDS,
     **{code: entry for part in parts("words") for code, entry in part.WORDS.items()},
 }
 """By code; a feature has those of its own in its folder."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.analysis.crossover import CLOSE
+from jaxtui.analysis.crossing import CLOSE
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.content.small_work import LESSON, sizes
 from jaxtui.features.lessons.outcome import NOTHING, Outcome

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.analysis.crossover import Crossing, Point, bisection, last_crossing
+from jaxtui.analysis.crossing import Crossing, bisection, last_crossing, ratio_of
 from jaxtui.features.lessons.base import Conclusion, Row, Setting, Text
 from jaxtui.features.lessons.figures import NAN, Figures, at_least, fastest, over, which
 from jaxtui.features.lessons.outcome import Outcome
@@ -276,8 +276,11 @@ def _crossing(outcome: Outcome) -> Crossing | None:
         for measured in outcome.measurements
         if measured.case.mode == "numpy"
     )
-    points = [Point(a.case.size, a, b) for a, b in pairs if b is not None]
-    ratios = [(point.size, ratio) for point in points if (ratio := point.ratio)]
+    ratios = [
+        (numpy.case.size, ratio)
+        for numpy, jit in pairs
+        if jit is not None and (ratio := ratio_of(numpy, jit))
+    ]
     crossing = last_crossing(sorted(ratios))
     return crossing if crossing and crossing.faster == "second" else None
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from jaxtui import format as fmt
-from jaxtui.analysis.crossover import crossing_size
+from jaxtui.analysis.crossing import crossing_size
 from jaxtui.features.lessons.base import Conclusion, Row, Setting
 from jaxtui.features.lessons.figures import Figures, count, over, times, which
 from jaxtui.features.lessons.outcome import Outcome

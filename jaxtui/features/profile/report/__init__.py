@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from jaxtui import format as fmt
-from jaxtui.analysis.roofline import AT_THE_ROOF
+from jaxtui.analysis.thresholds import AT_THE_ROOF
 from jaxtui.features.profile import judge as analysis
 from jaxtui.features.profile.judge import By, Row
 from jaxtui.features.profile.words import activity

@@ -6,17 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.analysis.crossover import (
+from jaxtui.analysis.crossing import (
     LEAST_CONFIDENCE,
     Crossing,
+    about_text,
+    crossing_size,
+    last_crossing,
+    leader,
+)
+from jaxtui.features.crossover.judge import (
     Point,
     Search,
     answer,
     around,
     begin,
-    crossing_size,
-    last_crossing,
-    leader,
     payback,
 )
 from jaxtui.model import (
@@ -350,3 +353,9 @@ def test_what_slows_both_alike_hides_no_difference(
     drift = [1.0, 1.7, 2.5, 1.2, 0.7, 0.9, 1.4, 3.0]
     (point,) = with_rounds(drift[:rounds], ratio).points
     assert point.faster == faster
+
+
+def test_a_size_between_two_has_as_many_digits_as_keep_it_there() -> None:
+    assert about_text(384, 370, 400) == "380"
+    assert about_text(1240, 1218, 1300) == "1240"
+    assert about_text(31_234, 30_000, 40_000) == "31,000"

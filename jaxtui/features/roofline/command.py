@@ -9,7 +9,6 @@ import click
 import msgspec
 
 from jaxtui import selection
-from jaxtui.analysis.roofline import Place, larger, needed, place
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, named, no_history, valued
 from jaxtui.commands.engine import Driver
@@ -29,10 +28,11 @@ from jaxtui.commands.options import (
 )
 from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import say
+from jaxtui.features.roofline import report as view
+from jaxtui.features.roofline.judge import Place, larger, needed, place
 from jaxtui.model import Experiment, OpInfo
 from jaxtui.model.remark import SelectionError
 from jaxtui.model.roofs import Roofs, RoofsMeasured
-from jaxtui.view import roofline as view
 from jaxtui.view import words
 from jaxtui.view.bench import collect, endings
 from jaxtui.view.document import Results

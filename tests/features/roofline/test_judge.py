@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from jaxtui.analysis.roofline import larger, merge, needed, place, ridge, verdict
+from jaxtui.features.roofline.judge import larger, needed, place, ridge, verdict
 from jaxtui.model import (
     ITEMSIZE,
     Arithmetic,
@@ -223,20 +223,6 @@ def test_a_case_has_a_place_or_a_reason(
     if found.intensity is not None:
         assert found.limit <= found.intensity * memory * (1 + 1e-9)
         assert found.bound == ("memory" if found.roof.of is None else "compute")
-
-
-def test_roofs_of_two_runs_together_are_those_of_the_later_one_first() -> None:
-    old = roofs(
-        bandwidth(), compute(1e9), missing=WITHOUT_BFLOAT16.missing, cache=2**25
-    )
-    new = roofs(compute(2e9), compute(3e9, of=BFLOAT16))
-    both = merge(new, old)
-    assert both.roofs == (bandwidth(), *new.roofs)
-    assert (both.missing, both.cache_bytes) == ((), 2**25)
-    assert merge(old, new).missing == ()
-    assert merge(new, WITHOUT_BFLOAT16).missing == ()
-    assert merge(old, roofs(cache=2**20)).cache_bytes == 2**25
-    assert merge(new, None) == new
 
 
 def op(

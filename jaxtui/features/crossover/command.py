@@ -9,12 +9,13 @@ from typing import TypedDict, cast
 import click
 
 from jaxtui import experiments, selection
-from jaxtui.analysis.crossover import BUDGET_SECONDS, Search, begin
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Common, engine_flags, named, no_history, valued
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import BUDGET, DEVICE, DTYPE, Parsed, json_flag, seed
 from jaxtui.commands.output import Exports, close, export_flags, rendered
+from jaxtui.features.crossover import report as view
+from jaxtui.features.crossover.judge import BUDGET_SECONDS, Search, begin
 from jaxtui.model import (
     DTYPES,
     INPUTS,
@@ -29,7 +30,6 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
-from jaxtui.view import crossover as view
 from jaxtui.view import words
 from jaxtui.view.document import Results
 from jaxtui.view.export import PICTURES, Contents, of_report

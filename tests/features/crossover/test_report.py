@@ -8,14 +8,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.analysis.crossover import Search, begin
+from jaxtui.features.crossover import report as crossover
+from jaxtui.features.crossover.judge import Search, begin
+from jaxtui.features.crossover.report import names, of_run, remarks, report, verdict
 from jaxtui.model import Case, Remark
 from jaxtui.state import CaseState, Job
-from jaxtui.view import crossover
-from jaxtui.view.crossover import names, of_run, remarks, report, verdict
 from jaxtui.view.report import lines
 from jaxtui.view.text import plain
-from jaxtui.view.words.crossover import about_text
 from tests.analysis.figures import JIT, NUMPY, START, case, found, measurement
 
 SIZES = (16, 1000, 1_000_000)
@@ -180,12 +179,6 @@ def test_a_document_has_codes_facts_and_figures() -> None:
     assert document.answer == search().answer
     nothing = crossover.document(None, None)
     assert (nothing.answer, nothing.verdict) == (None, None)
-
-
-def test_a_size_between_two_has_as_many_digits_as_keep_it_there() -> None:
-    assert about_text(384, 370, 400) == "380"
-    assert about_text(1240, 1218, 1300) == "1240"
-    assert about_text(31_234, 30_000, 40_000) == "31,000"
 
 
 # The curves of a run.

@@ -12,21 +12,21 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.analysis.roofline import (
+from jaxtui.features.roofline.judge import (
     Place,
     bandwidth_roof,
     compute_roof,
     compute_roofs,
-    merge,
     multiplied,
     needed,
-    of_device,
     on_the_roofs,
     place,
     roof_name,
     same_silicon,
     verdict,
 )
+from jaxtui.features.roofline.picture import letters, picture, quantity_of, rate_text
+from jaxtui.features.roofline.words import reached
 from jaxtui.model import (
     HOST,
     Case,
@@ -46,9 +46,7 @@ from jaxtui.view.bench import names, ready_column
 from jaxtui.view.document import MACHINE, SCHEMA, FailureRow, Outcome, Results, machine
 from jaxtui.view.figures import bar_role, rate_role, speed_text
 from jaxtui.view.report import Report, Statement, Table, gather
-from jaxtui.view.roofline_plot import letters, picture, quantity_of, rate_text
 from jaxtui.view.text import Column, Line, Span, bar
-from jaxtui.view.words.roofline import reached
 
 BAR = 16
 """Cells of a bar in a report."""
@@ -92,34 +90,27 @@ def device_of(state: State, selected: int) -> str | None:
 
 
 def work_for(state: State, device: str) -> Roofs:
-    """Return the work for the engine: the dtypes that are not known yet, or else all
-    again.
-
-    Cases of the run on other devices do not count.
+    """Return the work for the engine: the dtypes of the run's cases on a device, and
+    those that are known already.
     """
     entries = state.run.cases if state.run is not None else ()
     cases = [
         multiplied(entry.measurement) if entry.measurement else entry.case
         for entry in entries
     ]
-    dtypes = needed(cases, device, state.ops)
-    old = of_device(state.roofs, device)
-    if old is None:
-        return Roofs(device=device, dtypes=dtypes)
-    tried = {roof.of for roof in old.roofs} | {entry.of for entry in old.missing}
-    new = tuple(entry for entry in dtypes if entry not in tried)
-    return Roofs(device=device, dtypes=new or dtypes)
+    known = roofs_of(state, device)
+    tried = [roof.of for roof in known.roofs] if known else []
+    dtypes = (*filter(None, tried), *needed(cases, device, state.ops))
+    return Roofs(device=device, dtypes=tuple(dict.fromkeys(dtypes)))
 
 
 def roofs_of(state: State, device: str) -> RoofsMeasured | None:
-    """Return the roofs of a device; while they are measured, those so far."""
-    old, job = of_device(state.roofs, device), state.jobs.get("roofs")
-    if job is None or job.outcome is not None:
-        return old
-    result = job.result
-    if not isinstance(result, RoofsMeasured) or not same_silicon(result.device, device):
-        return old
-    return merge(result, old)
+    """Return the roofs of a device, if it was the last one; those so far."""
+    job = state.jobs.get("roofs")
+    roofs = job.result if job is not None else None
+    if not isinstance(roofs, RoofsMeasured) or not same_silicon(roofs.device, device):
+        return None
+    return roofs
 
 
 def is_measured(state: State, device: str) -> bool:
@@ -134,14 +125,13 @@ def message(state: State) -> str:
     if job is None or job.outcome is None or not isinstance(job.work, Roofs):
         return ""
     device = job.work.device
-    roofs, why = of_device(state.roofs, device), words.why(job.failed)
+    roofs, why = roofs_of(state, device), words.why(job.failed)
+    have = "there is no roof yet" if roofs is None else "these are the roofs so far"
     if job.outcome == "crashed":
-        lost = f"The engine died: no new roofs of {device}. Measure them again."
-        return f"{lost} {why}".rstrip()
+        return f"The engine died: {have}. Measure them again. {why}".rstrip()
     if job.failed is not None:
         return f"jaxtui could not measure the roofs of {device}. {why}"
     if job.outcome != "complete":
-        have = "there is no roof yet" if roofs is None else "these are the roofs so far"
         return f"Stopped: {have}. Measure them again."
     return f"{reached(headline(roofs).facts)}." if roofs is not None else ""
 

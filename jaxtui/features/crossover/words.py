@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
+from jaxtui.analysis.crossing import about_text, size_text
 from jaxtui.view.words.engine import AGAIN
 from jaxtui.wording import Facts, Words
-
-
-def size_text(size: int) -> str:
-    """A size in a sentence: ``8192``, ``163,840``."""
-    return str(size) if size < 10_000 else fmt.count(size)
-
-
-def about_text(size: float, low: int, high: int) -> str:
-    """A size with two digits, or as many as keep it between its neighbours.
-
-    It is not known better: it is interpolated, not measured.
-    """
-    for digits in (2, 3, 4):
-        short = round(float(f"{size:.{digits - 1}e}"))
-        if low <= short <= high:
-            return size_text(short)
-    return size_text(round(size))
 
 
 def _crossing(facts: Facts) -> str:
     about = about_text(facts["at"], facts["below"], facts["above"])
     below, above = size_text(facts["below"]), size_text(facts["above"])
     return (
-        f"From size {about}, {facts['faster']} is faster than {facts['slower']}: they"
-        f" cross between {below} and {above}."
+        f"From size {about}, {facts['faster']} is faster than"
+        f" {facts['slower']}: they cross between {below} and {above}."
     )
 
 

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from jaxtui.analysis.roofline import Place, place
 from jaxtui.engine.protocol import Envelope
+from jaxtui.features.roofline import report as roofline
+from jaxtui.features.roofline.judge import Place, place
+from jaxtui.features.roofline.picture import letters, picture
+from jaxtui.features.roofline.report import (
+    Roofline,
+    headline,
+    limit,
+    roof_statements,
+)
 from jaxtui.model import (
     Case,
     Event,
@@ -29,15 +37,8 @@ from jaxtui.model import (
 from jaxtui.plot import SERIES, Picture
 from jaxtui.state import CaseState, Job, State, begin_run, reduce
 from jaxtui.text import PLAIN
-from jaxtui.view import roofline, text
+from jaxtui.view import text
 from jaxtui.view.report import lines
-from jaxtui.view.roofline import (
-    Roofline,
-    headline,
-    limit,
-    roof_statements,
-)
-from jaxtui.view.roofline_plot import letters, picture
 from tests import records
 from tests.analysis.figures import (
     BFLOAT16,
@@ -59,7 +60,6 @@ FAILED = WorkFailed(remark=told("It broke.", "Mend it."))
 
 STOPPED_KEPT = "these are the roofs so far"
 STOPPED_EMPTY = "there is no roof yet"
-LOST = "no new roofs of cpu:0"
 
 MEMORY = bandwidth(20e9)
 PUBLISHED = Expected(
@@ -104,33 +104,15 @@ def test_roofs_are_known_as_soon_as_they_are_found() -> None:
     assert not roofline.is_measured(state, "cpu:0")
 
 
-def test_a_measuring_that_was_stopped_replaces_what_it_came_to() -> None:
-    partly = (started(), roofs(bandwidth(5e9)), STOPPED)
-    assert heights(after(*WHOLE, *partly)) == [5e9, 95e9]
-    lost = (started(), roofs(bandwidth(5e9)), CRASHED)
-    assert heights(after(*WHOLE, *lost)) == [12e9, 95e9]
-
-
-def test_dtypes_of_several_runs_stay_together() -> None:
-    none = MissingRoof(of=BFLOAT16, remark=NO_PRODUCT)
-    first = roofs(bandwidth(12e9), compute(95e9), missing=(none,))
-    second = roofs(bandwidth(13e9), compute(30e9, BFLOAT16))
-    state = after(
-        started(), first, COMPLETE, started("cpu:0", BFLOAT16), second, COMPLETE
-    )
-    assert heights(state) == [13e9, 95e9, 30e9]
-    assert roofline.roofs_of(state, "cpu:0").missing == ()  # type: ignore[union-attr]
-
-
-def test_cpu_devices_are_one_and_each_accelerator_has_its_own() -> None:
+def test_the_last_measuring_counts() -> None:
     state = after(*WHOLE)
     assert heights(state, "cpu:3") == [12e9, 95e9]
-    for device, height in (("tpu:0", 800e9), ("tpu:1", 700e9)):
-        assert heights(state, device) == []
-        event = roofs(bandwidth(height), device=device)
-        state = after(started(device), event, COMPLETE, state=state)
-    assert heights(state, "tpu:0") == [800e9]
-    assert heights(state, "tpu:1") == [700e9]
+    assert heights(state, "tpu:0") == []
+    partly = (started(), roofs(bandwidth(5e9)), STOPPED)
+    assert heights(after(*WHOLE, *partly)) == [5e9]
+    event = roofs(bandwidth(800e9), device="tpu:0")
+    state = after(started("tpu:0"), event, COMPLETE, state=state)
+    assert (heights(state), heights(state, "tpu:0")) == ([], [800e9])
 
 
 @pytest.mark.parametrize(
@@ -142,8 +124,7 @@ def test_cpu_devices_are_one_and_each_accelerator_has_its_own() -> None:
         ((started(), FAILED, COMPLETE), "It broke.", []),
         # Another measuring forgets the failure.
         ((started(), FAILED, COMPLETE, started()), "", []),
-        # Nothing is known of what an engine measured when it died.
-        ((started(), roofs(ARITHMETIC), CRASHED), LOST, []),
+        ((started(), roofs(ARITHMETIC), CRASHED), STOPPED_KEPT, [2e12]),
     ],
 )
 def test_what_became_of_measuring(
@@ -164,9 +145,9 @@ def test_they_last_as_long_as_the_devices() -> None:
     (cpu,) = cpu_devices()
     state = after(*WHOLE, state=ready(NOTHING, cpu))
     more = msgspec.structs.replace(cpu, memory={"bytes_in_use": 10})
-    assert ready(state, more).roofs
-    assert ready(state, *cpu_devices(2)).roofs == ()
-    assert ready(state, *tpu_devices()).roofs == ()
+    assert heights(ready(state, more))
+    assert not heights(ready(state, *cpu_devices(2)))
+    assert not heights(ready(state, *tpu_devices()))
 
 
 # What is asked for.
@@ -199,18 +180,14 @@ def test_the_device_is_that_of_the_selected_case(
     assert roofline.device_of(state, selected) == device
 
 
-def test_only_what_is_not_known_and_can_be_had_is_asked() -> None:
+def test_what_is_known_is_asked_again_with_what_is_new() -> None:
     cases = [case(), case("host"), case(dtype="bfloat16"), case("tpu:0")]
 
     def wanted(cases: list[Case], state: State = NOTHING) -> tuple[RoofDtype, ...]:
         return roofline.work_for(run_of(*cases, state=state), "cpu:0").dtypes
 
     assert wanted(cases) == (FLOAT32, BFLOAT16)
-    assert wanted(cases, after(*WHOLE)) == (BFLOAT16,)
-    # Where nothing is new, all of it again.
-    assert wanted(cases[:2], after(*WHOLE)) == (FLOAT32,)
-    none = roofs(bandwidth(12e9), missing=(MissingRoof(of=FLOAT32, remark=NO_PRODUCT),))
-    assert wanted(cases, after(started(), none, COMPLETE)) == (BFLOAT16,)
+    assert wanted(cases[2:], after(*WHOLE)) == (FLOAT32, BFLOAT16)
 
 
 # What a row says.
@@ -221,7 +198,8 @@ LIMITS = roofs(MEMORY, ARITHMETIC)
 
 def under(*cases: CaseState, limits: RoofsMeasured = LIMITS, at: int = 0) -> Roofline:
     run = Job(number=1, cases=cases)
-    found = Roofline.of(State(jobs={"bench": run}, roofs=(limits,)), at)
+    known = Job(number=2, purpose="roofs", outcome="complete", result=limits)
+    found = Roofline.of(State(jobs={"bench": run, "roofs": known}), at)
     assert found is not None
     return found
 

@@ -14,6 +14,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from jaxtui.analysis.thresholds import AT_THE_ROOF
 from jaxtui.model import HOST, Case, Fact, Measurement, OpInfo, PlannedCase, Remark
 from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
 
@@ -21,9 +22,6 @@ Bound = Literal["memory", "compute"]
 
 UNRATED = ("host-bound", "folded", "kept", "interpreted", "own")
 """Codes of the notes that say why a measurement has no rate."""
-
-AT_THE_ROOF = 1.05
-"""Shares up to this are the roof itself: two measurements of one speed differ so."""
 
 NEAR = 0.3
 """Fraction of a roof above which it limits; below, something else does."""
@@ -337,9 +335,6 @@ def larger(planned: PlannedCase, info: OpInfo, roofs: RoofsMeasured) -> int:
     return max(size, min(size + step, info.maximum))
 
 
-# The roofs of several runs together.
-
-
 def same_silicon(device: str, another: str) -> bool:
     """Return whether two devices are the same silicon: those of a CPU share cores and
     memory with each other, and with NumPy.
@@ -349,27 +344,3 @@ def same_silicon(device: str, another: str) -> bool:
         for name in (device, another)
     ]
     return names[0] == names[1]
-
-
-def of_device(roofs: Iterable[RoofsMeasured], device: str) -> RoofsMeasured | None:
-    return next(
-        (measured for measured in roofs if same_silicon(measured.device, device)), None
-    )
-
-
-def merge(better: RoofsMeasured, other: RoofsMeasured | None) -> RoofsMeasured:
-    """The roofs of both, in the other's order; of what both have the first's."""
-    if other is None:
-        return better
-    new: dict[object, Roof] = {(roof.kind, roof.of): roof for roof in better.roofs}
-    merged = [new.pop((roof.kind, roof.of), roof) for roof in other.roofs]
-    roofs = (*merged, *new.values())
-    measured = {roof.of for roof in roofs}
-    missing = {roof.of: roof for roof in (*other.missing, *better.missing)}
-    return msgspec.structs.replace(
-        better,
-        device_kind=better.device_kind or other.device_kind,
-        roofs=roofs,
-        missing=tuple(roof for roof in missing.values() if roof.of not in measured),
-        cache_bytes=better.cache_bytes or other.cache_bytes,
-    )

@@ -16,13 +16,13 @@ from jaxtui.tui.widgets.results_table import ResultsTable
 from jaxtui.view import words
 from tests.analysis.figures import FLOAT32, roofs
 from tests.fake_engine import FakeEngine
-from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
-from tests.view.test_roofline import (
+from tests.features.roofline.test_report import (
     ARITHMETIC,
     COMPLETE,
     FAILED,
     MEMORY,
 )
+from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
 
 
 def quiet_engine() -> FakeEngine:
@@ -74,12 +74,12 @@ async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await until_ready(pilot, app)
         await pilot.press("2", "escape")
-        app.query_one(BenchPane).perform("roofs")
+        app.query_one(BenchPane).perform("roofline")
         await until(pilot, lambda: "Run something first" in app.state.message)
         await run(pilot, app)
         await ask(pilot, app, engine)
         assert asked(engine) == Roofs(device="cpu:0", dtypes=(FLOAT32,))
-        app.query_one(BenchPane).perform("roofs")
+        app.query_one(BenchPane).perform("roofline")
         await until(pilot, lambda: "A run is in progress" in app.state.message)
         app.session.say("")
         engine.emit_run(

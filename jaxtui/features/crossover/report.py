@@ -9,20 +9,19 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.analysis.crossover import (
+from jaxtui.analysis.crossing import Crossing, Side, about_text, other
+from jaxtui.features.crossover.judge import (
     BUDGET_SECONDS,
     SIDES,
     Answer,
-    Crossing,
     Outcome,
     Payback,
     Point,
     Search,
-    Side,
     around,
-    other,
     payback,
 )
+from jaxtui.features.crossover.words import calls_text
 from jaxtui.model import Case, Host, Measurement, Record, Remark, run_notes
 from jaxtui.model.measurement import Interval
 from jaxtui.model.own import short_name
@@ -33,7 +32,6 @@ from jaxtui.view.document import MACHINE, SCHEMA, FailureRow, machine, split_not
 from jaxtui.view.figures import figure
 from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.text import Column, Line, Span
-from jaxtui.view.words.crossover import about_text, calls_text
 
 FIELDS = ("mode", "dtype", "precision", "device", "inputs")
 """The fields in which two cases of one op and size can differ, in the order of
@@ -243,8 +241,8 @@ def title_of(search: Search) -> str:
 
 def _mark_label(crossing: Crossing, sides: Names) -> str:
     """The crossing as a mark on a plot has it: ``jit beats numpy from ~380``."""
-    ahead, behind = sides.of(crossing.faster), sides.of(other(crossing.faster))
     about = about_text(crossing.at, crossing.below, crossing.above)
+    ahead, behind = sides.of(crossing.faster), sides.of(other(crossing.faster))
     return f"{ahead} beats {behind} from ~{about}"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from jaxtui import format as fmt
-from jaxtui.analysis.roofline import (
+from jaxtui.features.roofline.judge import (
     Place,
     arithmetic,
     bandwidth_roof,

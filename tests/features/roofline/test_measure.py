@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from jaxtui.features.roofline.measure import run_roofs
 from jaxtui.measure.check import bandwidth as streams
 from jaxtui.measure.check import compute, work
-from jaxtui.measure.roofs import run_roofs
 from jaxtui.measure.turns import never
 from jaxtui.model import (
     DTYPES,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from jaxtui.analysis.crossover import Search
+from jaxtui.features.crossover.judge import Search
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.state import view_of
 from jaxtui.tui.values import Values
-from tests.commands.test_crossover import machine
 from tests.fake_engine import FakeEngine
+from tests.features.crossover.test_command import machine
 from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
 
 
@@ -34,7 +34,7 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         pane = app.query_one(BenchPane)
         await run(pilot, app, "256..4096", ("numpy", "jit"))
         before = len(engine.works)
-        pane.perform("crossing")
+        pane.perform("crossover")
         await until(pilot, lambda: "crossover" in app.state.series)
         await until(pilot, lambda: app.state.playing is None)
         search = app.state.series["crossover"]
@@ -49,15 +49,15 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         asked = [case.size for case in work.cases]
         assert asked
         assert not {256, 512, 1024, 2048, 4096} & set(asked)
-        assert view_of(app.state) == "crossing"
+        assert view_of(app.state) == "crossover"
         await until(pilot, lambda: "jit beats numpy from ~" in lines(app))
         await until(pilot, lambda: plain(app, "#notes").startswith("crossing: "))
         assert "first call: " in plain(app, "#notes")
         # It is a view as long as its curves are those of the run.
         await run(pilot, app, "16..64", ("jit", "eager"))
         assert view_of(app.state) == "sweep"
-        app.session.update(view="crossing")
-        await until(pilot, lambda: app.state.view == "crossing")
+        app.session.update(view="crossover")
+        await until(pilot, lambda: app.state.view == "crossover")
         assert view_of(app.state) == "sweep"
 
 
@@ -71,6 +71,6 @@ async def test_without_two_curves_over_sizes_a_key_says_what_is_missing() -> Non
         pane = app.query_one(BenchPane)
         for sizes, modes in (("256", ("numpy", "jit")), ("256,512", ("jit",))):
             await run(pilot, app, sizes, modes)
-            pane.perform("crossing")
+            pane.perform("crossover")
             await until(pilot, lambda: "two curves" in app.state.message)
             assert "crossover" not in app.state.series

@@ -1,0 +1,1 @@
+"""The roofs of a device, and what limits each case below them."""
