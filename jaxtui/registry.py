@@ -13,6 +13,7 @@ from types import ModuleType
 
 FEATURES = (
     "audit",
+    "check",
     "crossover",
     "history",
     "lessons",

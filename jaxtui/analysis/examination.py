@@ -7,13 +7,19 @@ Whoever runs a check gives ``next_work`` to an engine, feeds every event of that
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from jaxtui.format import bytes_text
+from jaxtui.machine import messages
 from jaxtui.model import (
     CHECK_TESTS,
+    Case,
+    CaseFailed,
+    CaseMeasured,
     Check,
     CheckDoing,
     CheckDone,
@@ -23,13 +29,16 @@ from jaxtui.model import (
     Device,
     Doing,
     Event,
+    Experiment,
     Fact,
+    OpInfo,
     Reading,
     Remark,
     RunFinished,
     RunStarted,
     WorkFailed,
 )
+from jaxtui.model.machine import group_name
 
 BUDGETS: dict[CheckLevel, dict[CheckTest, float]] = {
     "quick": {
@@ -40,7 +49,6 @@ BUDGETS: dict[CheckLevel, dict[CheckTest, float]] = {
         "transfer": 0.8,
         "dispatch": 0.3,
         "numerics": 1.5,
-        "together": 0.8,
     },
     "full": {
         "present": 0.1,
@@ -50,13 +58,16 @@ BUDGETS: dict[CheckLevel, dict[CheckTest, float]] = {
         "transfer": 15.0,
         "dispatch": 2.0,
         "numerics": 15.0,
-        "together": 15.0,
         "collectives": 10.0,
     },
 }
 """The tests of each level, and their seconds of measuring, compiling not included.
 Those of ``quick`` leave half of twelve to the start and to compiling; compute is long
 at ``full`` because chips throttle after tens of seconds."""
+
+COLLECTIVE_BYTES, SHARED_BYTES = 16 * 2**20, 2**20
+"""Bytes of the largest buffer of a device in a collective, far more than what latency
+decides; and where devices share one memory, and the same cores copy every byte."""
 
 ALLOWANCE_SECONDS = 60.0
 """Seconds that a test may take beyond its budget before its devices count as hanging:
@@ -69,6 +80,8 @@ class Examination(msgspec.Struct, frozen=True):
 
     devices: tuple[Device, ...]
     """The tested devices."""
+    ops: tuple[str, ...]
+    """The collectives between them."""
     waiting: tuple[Check, ...]
     """The tests that have not begun, in order."""
     level: CheckLevel = "quick"
@@ -98,21 +111,35 @@ class Examination(msgspec.Struct, frozen=True):
     lost."""
 
     @property
-    def next_work(self) -> Check | None:
+    def tests(self) -> tuple[CheckTest, ...]:
+        """The tests in their order."""
+        alone = len(self.devices) < 2 or not self.ops
+        left_out = {"collectives"} if alone else set()
+        return tuple(x for x in of_level(self.level) if x not in left_out)
+
+    @property
+    def next_work(self) -> Check | Experiment | None:
+        check = self.next_check
+        if check is None or check.test != "collectives":
+            return check
+        return _collectives(check, self.ops)
+
+    @property
+    def next_check(self) -> Check | None:
         if self.check is not None or self.outcome is not None or not self.waiting:
             return None
         return self.waiting[0]
 
     @property
     def limit_seconds(self) -> float:
-        check = self.check or self.next_work
+        check = self.check or self.next_check
         if self.limit is not None or check is None:
             return self.limit or 0.0
         return limit_seconds(check)
 
     def observe(self, event: Event) -> Examination:
-        if isinstance(event, CheckRead):
-            return replace(self, readings=(*self.readings, event.reading))
+        if (figure := _reading(event)) is not None:
+            return replace(self, readings=(*self.readings, figure))
         if self.outcome is not None:
             # What a test that was broken off still sends must not begin it again.
             return self
@@ -178,9 +205,21 @@ def limit_seconds(check: Check) -> float:
 
 
 def begin(
-    devices: tuple[Device, ...], level: CheckLevel, limit: float | None = None
+    devices: tuple[Device, ...],
+    level: CheckLevel,
+    ops: Iterable[OpInfo] = (),
+    limit: float | None = None,
 ) -> Examination:
-    """An examination of these devices, all of them addressable, at least one."""
+    """An examination of these devices, all of them addressable, at least one.
+
+    Args:
+        devices: that are tested.
+        level: how thoroughly.
+        ops: of which the collectives are run where there are several devices.
+        limit: seconds for each test.
+    """
+    collectives = tuple(op.name for op in ops if op.collective)
+    exam = Examination(devices, collectives, (), level, limit=limit)
     names = tuple(device.name for device in devices)
     checks = (
         Check(
@@ -189,9 +228,59 @@ def begin(
             devices=names,
             budget_seconds=BUDGETS[level][test],
         )
-        for test in of_level(level)
+        for test in exam.tests
     )
-    return Examination(devices, tuple(checks), level, limit=limit)
+    return replace(exam, waiting=tuple(checks))
+
+
+def _collectives(check: Check, ops: Sequence[str]) -> Experiment:
+    """The collectives between all devices, as cases that take turns."""
+    on_cpu = check.devices[0].startswith("cpu:")
+    cases = tuple(
+        Case(
+            op=op,
+            size=SHARED_BYTES if on_cpu else COLLECTIVE_BYTES,
+            dtype="float32",
+            device=group_name(check.devices),
+            mode="jit",
+        )
+        for op in ops
+    )
+    return Experiment(cases=cases, budget_seconds=check.budget_seconds, seed=check.seed)
+
+
+def _reading(event: Event) -> Reading | None:
+    """The reading of an event: a test's own, or that of a collective."""
+    match event:
+        case CheckRead():
+            return event.reading
+        case CaseFailed() if (why := event.failure.remark).code != "stopped":
+            if why.code == messages.UNSUPPORTED:  # no fault of a device
+                why = replace(why, severity="info")
+            return _of_all(_what(event.failure.case), remarks=(why,))
+        case CaseMeasured():
+            measured = event.measurement
+            if not (rates := measured.collective) or (ready := measured.ready) is None:
+                return None
+            rate = rates.bus_bytes_per_second
+            return _of_all(
+                _what(measured.case),
+                unit="bytes/s",
+                measured=rate,
+                ci_low=rate and rate * ready.median / ready.ci_high,
+                ci_high=rate and rate * ready.median / ready.ci_low,
+                confidence=ready.confidence,
+                remarks=tuple(x for x in measured.notes if x.severity == "error"),
+            )
+    return None
+
+
+def _of_all(what: str, **facts: Any) -> Reading:
+    return Reading(test="collectives", device=None, what=what, **facts)
+
+
+def _what(case: Case) -> str:
+    return f"{case.op} {bytes_text(case.size)} {case.dtype}"
 
 
 def _idle(exam: Examination) -> Examination:
@@ -203,13 +292,15 @@ def _skip(check: Check, device: str, why: Remark) -> Reading:
 
 
 def _start(exam: Examination) -> Examination:
+    check, *waiting = exam.waiting
+    together = check.test == "collectives"
     return replace(
         exam,
-        check=exam.waiting[0],
-        waiting=exam.waiting[1:],
-        at_work=(),
+        check=check,
+        waiting=tuple(waiting),
+        at_work=check.devices if together else (),
         done=(),
-        doing=None,
+        doing="measuring" if together else None,
         failed=None,
     )
 
@@ -217,7 +308,7 @@ def _start(exam: Examination) -> Examination:
 def _finish(exam: Examination, event: RunFinished) -> Examination:
     if event.outcome == "cancelled" and not exam.late:
         return exam.stopped()
-    if exam.check is None and exam.next_work is not None:
+    if exam.check is None and exam.next_check is not None:
         # The engine was gone before it could say that it began.
         exam = replace(_start(exam), failed=exam.failed)
     if exam.check is None:
@@ -277,7 +368,7 @@ def _leave_out_hung(exam: Examination) -> Examination:
         )
         exam = replace(exam, readings=(*exam.readings, *left_out))
         responding = tuple(name for name in check.devices if name not in exam.hung)
-        if responding:
+        if responding and not (check.test == "collectives" and len(responding) < 2):
             first = msgspec.structs.replace(check, devices=responding)
             return replace(exam, waiting=(first, *later))
         exam = replace(exam, waiting=tuple(later))

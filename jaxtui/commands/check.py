@@ -17,7 +17,6 @@ from jaxtui.analysis.examination import (
     Examination,
     begin,
     longest_seconds,
-    of_level,
 )
 from jaxtui.commands import FINE, CannotRun
 from jaxtui.commands.common import Common, engine_flags, named, valued
@@ -104,7 +103,7 @@ def command(
             await session.ready()
             session.refuse("verdicts")
             chosen = _chosen(session.state, device, baseline)
-            exam = begin(chosen, level, limit)
+            exam = begin(chosen, level, session.state.ops, limit)
             session.state = with_series(session.state, "check", exam)
             if as_json:  # whose document has the figures alone
                 for remark in check.of_machine:
@@ -215,14 +214,14 @@ class _Check(Driver):
 
     @property
     def interrupted_where(self) -> str:
-        job = self.state.jobs.get("check")
-        if job is None or not isinstance(job.work, Check):
+        job, exam = self.state.jobs.get("check"), self.exam
+        if job is None or exam is None:
             return "Interrupted before the run began."
-        tests = of_level(job.work.level)
-        number = tests.index(job.work.test) + 1
+        test = job.work.test if isinstance(job.work, Check) else "collectives"
+        number = exam.tests.index(test) + 1
         return (
-            f"Interrupted in test {number} of {len(tests)}, {job.work.test}: these are"
-            " the results so far."
+            f"Interrupted in test {number} of {len(exam.tests)}, {test}: these are the"
+            " results so far."
         )
 
 

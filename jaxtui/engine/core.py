@@ -322,10 +322,10 @@ class Core:
                 snippet = part("lessons", "measure").run_snippet(work, stop=stop)
                 return cast("Iterator[RunEvent]", snippet)
             case Check():
-                from jaxtui.measure.check.base import run_check
-
-                together = pace or ALONE
-                return run_check(work, self._survey(), stop=stop, pace=together)
+                check = part("check", "measure.base").run_check
+                return cast(
+                    "Iterator[RunEvent]", check(work, self._survey(), stop=stop)
+                )
             case Inspection():
                 inspection = part("program", "measure").run_inspection(work, stop=stop)
                 return cast("Iterator[RunEvent]", inspection)

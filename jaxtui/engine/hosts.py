@@ -196,9 +196,6 @@ class Hosts:
                     )
                     for processes, chosen in indices.items()
                 ]
-            case Check() if work.test == "collectives":
-                every = sorted({self.owner(name) for name in work.devices})
-                return [Part(tuple(every), work)]
             case Check():
                 names: dict[int, list[str]] = {}
                 for name in work.devices:

@@ -19,7 +19,6 @@ CheckTest = Literal[
     "transfer",
     "dispatch",
     "numerics",
-    "together",
     "collectives",
 ]
 """The tests, each with some level; design.md and the README describe them."""

@@ -333,7 +333,7 @@ class DevicesPane(CasePane):
             self.base.say("None of these devices belongs to this process.")
         else:
             session.update(check_open=True)
-            exam = examination.begin(own, level)
+            exam = examination.begin(own, level, session.state.ops)
             self.base.background(partial(session.play, exam, "check"))
 
     def action_back(self) -> None:

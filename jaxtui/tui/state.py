@@ -71,7 +71,7 @@ class State(state.State, frozen=True):
     def test(self) -> CheckTest | None:
         """The test of that check that is running or comes next."""
         exam = self.exam if self.checking else None
-        check = exam and (exam.check or exam.next_work)
+        check = exam and (exam.check or exam.next_check)
         return check.test if check else None
 
     @property

@@ -9,7 +9,6 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from jaxtui import format as fmt
-from jaxtui.analysis.examination import of_level
 from jaxtui.model import CHECK_TESTS, Remark
 from jaxtui.registry import part
 from jaxtui.state import Purpose
@@ -87,7 +86,7 @@ class StatusLine(Widget):
         test, job = self.state.test, self.state.job
         if test is not None:
             exam = self.state.exam
-            tests = CHECK_TESTS if exam is None else of_level(exam.level)
+            tests = CHECK_TESTS if exam is None else exam.tests
             passed = fmt.duration(now - self._checking_since)
             return f"test {tests.index(test) + 1} of {len(tests)}, {passed}"
         if job is None:

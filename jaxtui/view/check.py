@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from jaxtui import format as fmt
 from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.check import SEVERITY, Verdict, VerdictWord, judge, overall
-from jaxtui.analysis.examination import Examination, of_level
+from jaxtui.analysis.examination import Examination
 from jaxtui.model import CHECK_TESTS, CheckTest, Device, Host, Reading, Remark, Unit
 from jaxtui.model.machine import group_name, hostnames
 from jaxtui.model.measurement import is_vague
@@ -60,7 +60,6 @@ CHECK_DOING: dict[CheckTest, str] = {
     "dispatch": "timing calls",
     "transfer": "copying between host and device",
     "collectives": "exchanging between all devices",
-    "together": "working on all devices at once",
     "numerics": "comparing results with float64",
     "bandwidth": "streaming large arrays",
     "compute": "multiplying matrices",
@@ -226,7 +225,7 @@ class Judgement(msgspec.Struct, frozen=True):
     @property
     def tests(self) -> tuple[CheckTest, ...]:
         """The tests of its level."""
-        return CHECK_TESTS if self.exam is None else of_level(self.exam.level)
+        return CHECK_TESTS if self.exam is None else self.exam.tests
 
     @property
     def running(self) -> bool:
@@ -235,7 +234,7 @@ class Judgement(msgspec.Struct, frozen=True):
     @property
     def test(self) -> CheckTest | None:
         """The test that is running or comes next."""
-        check = self.exam and (self.exam.check or self.exam.next_work)
+        check = self.exam and (self.exam.check or self.exam.next_check)
         return check.test if check else None
 
     @property

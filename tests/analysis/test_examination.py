@@ -14,9 +14,13 @@ from jaxtui.analysis.examination import (
 )
 from jaxtui.model import (
     CHECK_LEVELS,
+    CaseFailed,
+    CaseMeasured,
     CheckDoing,
     CheckDone,
     CheckRead,
+    Experiment,
+    Failure,
     Logged,
     Reading,
     Remark,
@@ -24,11 +28,14 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
+from jaxtui.model.measurement import CollectiveRates
 from tests.analysis.figures import tpus
-from tests.records import told
+from tests.records import measurement, op, told
 
 ALL = ("tpu:0", "tpu:1", "tpu:2")
 QUICK = of_level("quick")
+OPS = (op("add"), *(op(name, collective=True) for name in ("all_reduce", "permute")))
+ALONE = tuple(test for test in of_level("full") if test != "collectives")
 SECOND = QUICK[1]
 LATER = "0 1 2 " * len(QUICK[1:])
 """Devices in every test after the first."""
@@ -94,7 +101,7 @@ def numbers_of(exam: Examination, kind: str) -> str:
 
 @pytest.mark.parametrize("level", CHECK_LEVELS)
 def test_every_test_is_planned_once(level: str) -> None:
-    checks = begin(tpus(3), level).waiting  # type: ignore[arg-type]
+    checks = begin(tpus(3), level, OPS).waiting  # type: ignore[arg-type]
     assert tuple(check.test for check in checks) == of_level(level)
     for check in checks:
         assert check.devices == ALL
@@ -116,6 +123,40 @@ def test_the_whole_flow() -> None:
     assert (exam.outcome, len(exam.readings)) == ("complete", 3 * len(QUICK))
     assert (exam.check, exam.at_work, exam.doing) == (None, (), None)
     assert overall(judge(exam.readings, exam.devices)) == "pass"
+
+
+def test_collectives_are_cases_between_all_devices() -> None:
+    exam = begin(tpus(3), "full", OPS)
+    assert exam.tests == of_level("full")
+    assert begin(tpus(1), "full", OPS).tests == begin(tpus(3), "full").tests == ALONE
+    exam = replace(exam, waiting=exam.waiting[-1:])
+    work = exam.next_work
+    assert isinstance(work, Experiment)
+    assert [case.op for case in work.cases] == ["all_reduce", "permute"]
+    assert {(case.device, case.size) for case in work.cases} == {("tpu:0-2", 2**24)}
+    exam = exam.observe(RunStarted(cases=work.cases))
+    assert (exam.at_work, exam.doing) == (ALL, "measuring")
+    rates = CollectiveRates(
+        participants=3,
+        algorithm_bytes_per_second=4e10,
+        bus_bytes_per_second=6e10,
+        wrong=7,
+    )
+    wrong = Remark("wrong-result", {"by": "participants", "wrong": 7}, "error")
+    measured = measurement(work.cases[0], collective=rates, notes=(wrong,))
+    refused = Remark("unsupported", {}, "error")
+    failure = Failure(case=work.cases[1], remark=refused)
+    exam = exam.observe(CaseMeasured(index=0, measurement=measured))
+    exam = exam.observe(CaseFailed(index=1, failure=failure))
+    exam = played("complete", exam)
+    assert exam.outcome == "complete"
+    reduced, permuted = exam.readings
+    assert (reduced.what, reduced.unit) == ("all_reduce 16.0 MiB float32", "bytes/s")
+    assert reduced.measured == 6e10
+    assert 0 < (reduced.ci_low or 0) <= 6e10 <= (reduced.ci_high or 0)
+    words = [verdict.word for verdict in judge(exam.readings, exam.devices)]
+    assert words == ["fail", "skipped"]
+    assert permuted.remarks[0].severity == "info"
 
 
 def test_what_a_running_test_shows() -> None:
@@ -205,7 +246,7 @@ def test_what_is_said_of_those_who_are_to_blame() -> None:
     (silent,) = played("begin, on 0, crashed").readings
     assert silent.remarks[0].code == "engine-ended"
     # The limit of the user is the one that is named.
-    own = played("begin, on 0, late", begin(tpus(1), "full", 7.0))
+    own = played("begin, on 0, late", begin(tpus(1), "full", limit=7.0))
     assert (own.limit_seconds, own.level) == (7.0, "full")
     assert played("cancelled", own).readings[0].remarks[0].facts["seconds"] == 7.0
 

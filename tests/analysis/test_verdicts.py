@@ -196,12 +196,12 @@ def test_a_baseline(
     [
         ("flop/s", "compute", 0.901, "pass"),
         ("flop/s", "compute", 0.899, "low"),
-        ("seconds", "together", 1.10, "pass"),
-        ("seconds", "together", 1.12, "low"),
+        ("seconds", "collectives", 1.10, "pass"),
+        ("seconds", "collectives", 1.12, "low"),
         ("seconds", "dispatch", 1.90, "pass"),
         ("seconds", "dispatch", 2.10, "low"),
         ("seconds", "dispatch", 0.10, "pass"),
-        ("", "together", 1.90, "pass"),
+        ("", "collectives", 1.90, "pass"),
         ("bytes", "memory", 0.89, "low"),
         ("bytes", "memory", 1.50, "pass"),
         ("bytes/s", "transfer", 0.51, "pass"),
@@ -235,7 +235,7 @@ def test_which_reading_of_a_baseline_counts() -> None:
     assert verdict(reading(49e12, device="tpu:1"), kept=kept).expected == 50e12
     other = [device(3, "TPU v4")]
     assert verdict(reading(80e12, device="tpu:3"), other, kept).expected is None
-    late = reading(2.0, device=None, unit="seconds", test="together")
+    late = reading(2.0, device=None, unit="seconds", test="collectives")
     early = msgspec.structs.replace(late, measured=1.0)
     of_device = msgspec.structs.replace(early, device="tpu:0")
     assert verdict(late, kept=baseline([of_device, early])).word == "low"
@@ -250,7 +250,7 @@ def test_which_reading_of_a_baseline_counts() -> None:
     [
         ("compute", "flop/s", 169e12, 105e12, "sound-chips"),
         ("memory", "bytes", 16e9, 8e9, "sound-chips"),
-        ("together", "seconds", 0.02, 0.03, "sound-chips"),
+        ("collectives", "seconds", 0.02, 0.03, "sound-chips"),
         ("dispatch", "seconds", 1e-5, 2.1e-5, "host-clock"),
         ("dispatch", "seconds", 1e-5, 1.9e-5, ""),
     ],
@@ -442,7 +442,7 @@ PAIR = st.tuples(POSITIVE, POSITIVE).map(sorted)
     reached=st.none() | POSITIVE,
     before=POSITIVE,
     other=POSITIVE,
-    test=st.sampled_from(["compute", "numerics", "together"]),
+    test=st.sampled_from(["compute", "numerics", "collectives"]),
 )
 def test_a_faster_device_is_never_worse_off(
     measured: list[float],

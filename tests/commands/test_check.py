@@ -133,7 +133,7 @@ def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -
 
 
 def faulty(options: EngineOptions) -> EngineClient:
-    faults = "wrong cpu:1 numerics, slow cpu:2, hang cpu:3 together"
+    faults = "wrong cpu:1 numerics, slow cpu:2, hang cpu:3 dispatch"
     command = (sys.executable, str(FAULTY))
     return EngineClient(
         EngineOptions(command=command, cpu_devices=8, environment={"FAULTS": faults})
@@ -145,7 +145,7 @@ def test_each_of_three_faulty_devices_is_found_and_named(
 ) -> None:
     brief = dict.fromkeys(CHECK_TESTS, 0.05)
     monkeypatch.setitem(examination.BUDGETS, "quick", brief)
-    patience = {"together": 3.0}
+    patience = {"dispatch": 3.0}
     monkeypatch.setattr(
         examination, "limit_seconds", lambda check: patience.get(check.test, 600.0)
     )
@@ -166,5 +166,5 @@ def test_each_of_three_faulty_devices_is_found_and_named(
     failed = reasons("fail")
     assert set(failed) == {("numerics", "cpu:1")}
     # Simulated devices share cores that others may use: one that hangs is no proof.
-    assert ("together", "cpu:3") in reasons("skipped")
+    assert ("dispatch", "cpu:3") in reasons("skipped")
     assert ("compute", "cpu:2") in reasons("low")

@@ -1,7 +1,7 @@
 """A real engine with small arrays and planted faults: devices compute wrongly, slowly
 or never.
 
-Every call that a test of the check makes comes from ``work.compile_case``, which is
+Every call that a test of the check makes comes from ``rates.compile_case``, which is
 replaced here. The environment says what happens: FAULTS is a list such as ``wrong
 cpu:1, slow cpu:2, hang cpu:3 together``, where the name of a test, if there is one, is
 the only one in which it happens.
@@ -44,20 +44,21 @@ class FaultyCore(Core):
 
 
 def plant() -> None:
-    from jaxtui.measure.check import bandwidth, compute, transfer, work
+    from jaxtui.features.check.measure import rates as tests
+    from jaxtui.measure import rates
 
     # The last cache of a host may be huge, and its memory slow.
-    bandwidth.last_cache_bytes = lambda: 2**20
-    compute._size = lambda _kind, _setting: 256
-    transfer.SIZES = {"quick": (2**12, 2**20)}
-    compiled = work.compile_case
+    rates.last_cache_bytes = lambda: 2**20
+    rates._size = lambda _kind, _setting: 256
+    tests.COPIES = {"quick": (2**12, 2**20)}
+    compiled = rates.compile_case
 
     def faulty(case: Any, device: Any, **options: Any) -> Callable[..., Any]:
         call = compiled(case, device, **options)
         if (planted := PLANTED.get(f"{device.platform}:{device.id}")) is None:
             return call
         kind, *only = planted
-        with work.scope(case, device):
+        with rates.scope(case, device):
             spoiled = KINDS[kind](call)
 
         def here(*arguments: Any) -> Any:
@@ -65,7 +66,7 @@ def plant() -> None:
 
         return here
 
-    work.compile_case = faulty
+    rates.compile_case = faulty
 
 
 def wrong(call: Callable[..., Any]) -> Callable[..., Any]:

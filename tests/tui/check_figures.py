@@ -46,7 +46,6 @@ FIGURES: Mapping[CheckTest, Sequence[tuple[str, str, float, Expected | None]]] =
     ],
     "dispatch": [("add of 8 elements", "seconds", 38e-6, None)],
     "numerics": [("bfloat16", "relative error", 2e-3, ROUNDING)],
-    "together": [("matmul 8192 bfloat16", "flop/s", 169e12, None)],
 }
 """Of a TPU v5 lite: what, unit, measured and expected."""
 

@@ -9,13 +9,11 @@ from typing import Any
 import jax
 import msgspec
 
-from jaxtui.machine.survey import Survey
-from jaxtui.measure import devices, ops
-from jaxtui.measure.check import bandwidth, compute
-from jaxtui.measure.check.base import Context, Measure, guard, reading
+from jaxtui.measure import devices, ops, rates
+from jaxtui.measure.rates import Setting
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.turns import never
-from jaxtui.model import Case, Check, CheckTest, Reading, Remark, RunEvent
+from jaxtui.model import Case, CheckRead, CheckTest, Reading, Remark, RunEvent
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, Roofs, RoofsMeasured
 
 CPU_SCALES, SCALES = (1.0, 0.5, 2.0), (1.0, 0.5, 0.25)
@@ -48,7 +46,7 @@ class _RoofsRun(Runner):
             device=self._work.device,
             device_kind=device.device_kind,
             roofs=(),
-            cache_bytes=bandwidth.last_cache_bytes() if on_cpu else None,
+            cache_bytes=rates.last_cache_bytes() if on_cpu else None,
         )
         kinds: list[RoofDtype | None] = [None, *dict.fromkeys(self._work.dtypes)]
         share = self.budget / len(kinds)
@@ -65,30 +63,22 @@ class _RoofsRun(Runner):
         self, device: jax.Device, of: RoofDtype | None, seconds: float
     ) -> Iterator[Reading]:
         test: CheckTest = "bandwidth" if of is None else "compute"
-        check = Check(
-            test=test,
-            devices=(self._work.device,),
-            budget_seconds=seconds,
-            seed=self._work.seed,
-        )
-
-        def job(
-            context: Context, device: jax.Device, seconds: float
-        ) -> Iterator[Reading | Measure]:
-            if of is None:
-                yield from bandwidth.streams(context, device, seconds)
-            elif of.dtype in ops.get("matmul").dtypes:
-                scales = CPU_SCALES if device.platform == "cpu" else SCALES
-                for scale in scales:
-                    share = seconds / len(scales)
-                    yield partial(
-                        compute.measure, context, device, of, share, scale=scale
-                    )
-            else:
-                no_product = Remark("no-product", {"dtype": of.dtype})
-                yield reading(test, device, of.label, remarks=(no_product,))
-
-        return guard(Context(check, Survey(), self.stop), job, device, seconds)
+        setting = Setting.of(device)
+        if of is None:
+            cases = rates.streams(setting)
+        elif of.dtype in ops.get("matmul").dtypes:
+            scales = CPU_SCALES if device.platform == "cpu" else SCALES
+            cases = tuple(rates.product(of, setting, scale) for scale in scales)
+        else:
+            no_product = Remark("no-product", {"dtype": of.dtype})
+            yield rates.reading(test, device, of.label, remarks=(no_product,))
+            return
+        for case in cases:
+            make = partial(rates.prepare, case, device, self._work.seed)
+            share = seconds / len(cases)
+            for event in rates.measure(test, {device: make}, share, self.stop):
+                if isinstance(event, CheckRead):
+                    yield event.reading
 
     @property
     def remaining(self) -> float:

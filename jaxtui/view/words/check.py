@@ -236,8 +236,8 @@ WORDS: dict[str, Words] = {
     ),
     "slow-copy": Words(
         "slow link",
-        "A round trip of {size:B} takes {seconds:s}: too long for this size and"
-        " larger ones.",
+        "A copy of {size:B} there and back takes {seconds:s}: too long for this size"
+        " and larger ones.",
     ),
     "no-time-left": Words(
         "no time", "The budget ran out before this test.", "Run level full."
@@ -255,7 +255,6 @@ WORDS: dict[str, Words] = {
             f" Expected {_least(facts)}. {BOUNDS[facts['bound']]}"
         ),
     ),
-    "one-device": Words("one device", "Fewer than two devices could take part."),
     "no-product": Words("no product", "XLA has no matrix product in {dtype}."),
     # Chips that are there, or should be.
     "chips-limited": Words("limited", _limited),

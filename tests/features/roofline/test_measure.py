@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from jaxtui.features.roofline.measure import run_roofs
-from jaxtui.measure.check import bandwidth as streams
-from jaxtui.measure.check import compute, work
+from jaxtui.measure import rates
 from jaxtui.measure.turns import never
 from jaxtui.model import (
     DTYPES,
@@ -26,10 +25,10 @@ FLOAT32 = RoofDtype(dtype="float32")
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Products and arrays that take no time; no roof is meant by that."""
-    monkeypatch.setattr(streams, "sizes", lambda *_: (2**18,))
-    monkeypatch.setattr(compute, "_size", lambda *_: 256)
+    monkeypatch.setattr(rates, "stream_sizes", lambda *_: (2**18,))
+    monkeypatch.setattr(rates, "_size", lambda *_: 256)
     # Nor do they need to be warm, or timed for long.
-    monkeypatch.setattr(work, "BURST_SECONDS", 0.003)
+    monkeypatch.setattr(rates, "BURST_SECONDS", 0.003)
 
 
 def measure(
@@ -82,14 +81,14 @@ def test_every_dtype_has_a_roof_or_a_reason() -> None:
 
 @pytest.mark.usefixtures("brief", "small")
 def test_what_xla_refuses_is_a_reason_and_the_rest_goes_on(monkeypatch) -> None:
-    compile_case = work.compile_case
+    compile_case = rates.compile_case
 
     def refuse(case, device, **more):
         if case.op == "matmul":
             raise NotImplementedError("UNIMPLEMENTED: no such product")
         return compile_case(case, device, **more)
 
-    monkeypatch.setattr(work, "compile_case", refuse)
+    monkeypatch.setattr(rates, "compile_case", refuse)
     result = results(measure("float32"))[-1]
     assert [roof.kind for roof in result.roofs] == ["bandwidth"]
     (missing,) = result.missing
@@ -102,7 +101,7 @@ def test_no_memory_is_a_reason(monkeypatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory allocating 4 bytes")
 
-    monkeypatch.setattr(work, "arguments", fail)
+    monkeypatch.setattr(rates, "arguments", fail)
     result = results(measure("float32"))[-1]
     assert result.roofs == ()
     assert {one.of for one in result.missing} == {None, FLOAT32}

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from jaxtui.features.check.measure import memory
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import host
-from jaxtui.measure.check import memory
 from jaxtui.model import Holder, Remark
 from jaxtui.view import words
-from tests.measure.check.faults import NAMES, check, done, events, readings
+from tests.features.check.faults import NAMES, check, done, events, readings
 
 GIB = 1024**3
 

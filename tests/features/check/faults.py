@@ -9,9 +9,8 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtui.measure import clocks, devices, turns
-from jaxtui.measure.check import bandwidth, together, work
-from jaxtui.measure.check.base import run_check
+from jaxtui.features.check.measure.base import run_check
+from jaxtui.measure import clocks, devices, rates, turns
 from jaxtui.measure.clocks import Call
 from jaxtui.model import (
     Case,
@@ -60,13 +59,13 @@ def done(found: Sequence[RunEvent]) -> list[str]:
 
 def plant(monkeypatch: pytest.MonkeyPatch, device: str, fault: Fault) -> None:
     """Let every call on this device be another one."""
-    right = work.compile_case
+    right = rates.compile_case
 
     def compiled(case: Case, on: jax.Device, **options: Any) -> Call:
         call = right(case, on, **options)
         return fault(call, case, options) if devices.name(on) == device else call
 
-    monkeypatch.setattr(work, "compile_case", compiled)
+    monkeypatch.setattr(rates, "compile_case", compiled)
 
 
 class Clock:
@@ -76,14 +75,10 @@ class Clock:
         self.now = 1.0
         self._idle: dict[str, float] = {}
         """When a device has done all that it was given."""
-        for module in (bandwidth, together, turns, work):
+        for module in (turns, rates):
             monkeypatch.setattr(module, "perf_counter", lambda: self.now)
         monkeypatch.setattr(clocks, "perf_counter_ns", lambda: round(self.now * 1e9))
-        monkeypatch.setattr(together, "sleep", self._pass)
         monkeypatch.setattr(turns, "rest", lambda: 0.0)
-
-    def _pass(self, seconds: float) -> None:
-        self.now += seconds
 
     def takes(self, seconds: float, dispatch: float = 0.0) -> Fault:
         """Each call has its result so long after the device begins it."""

@@ -1,25 +1,15 @@
-"""compute, bandwidth, dispatch and together on real (CPU) devices."""
+"""compute, bandwidth and dispatch on real (CPU) devices."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
-import jax
 import pytest
 
-from jaxtui.machine.survey import Survey
-from jaxtui.measure.check import (
-    bandwidth,
-    base,
-    compute,
-    together,
-)
-from jaxtui.measure.check.base import Context, by_device, run_check
-from jaxtui.measure.devices import name
-from jaxtui.measure.turns import never
+from jaxtui.features.check.measure import base
+from jaxtui.features.check.measure.base import run_check
+from jaxtui.measure import rates
 from jaxtui.model import (
     CheckDoing,
     CheckRead,
@@ -30,7 +20,7 @@ from jaxtui.model import (
     RunFinished,
 )
 from jaxtui.stats import median
-from tests.measure.check.faults import (
+from tests.features.check.faults import (
     NAMES,
     Clock,
     check,
@@ -45,7 +35,6 @@ TESTS: tuple[CheckTest, ...] = (
     "compute",
     "bandwidth",
     "dispatch",
-    "together",
 )
 EACH = pytest.mark.parametrize("test", TESTS)
 
@@ -55,9 +44,9 @@ ON_FIRE = RuntimeError("INTERNAL: chip on fire")
 @pytest.fixture(autouse=True)
 def small_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     """The last cache of this host may be huge, its memory small and its cores few."""
-    monkeypatch.setattr(bandwidth, "last_cache_bytes", lambda: 2**20)
+    monkeypatch.setattr(rates, "last_cache_bytes", lambda: 2**20)
 
-    monkeypatch.setattr(compute, "_size", lambda *_: 256)
+    monkeypatch.setattr(rates, "_size", lambda *_: 256)
 
 
 @cache
@@ -84,9 +73,7 @@ def test_every_device_gets_its_readings_and_is_done(
     found, names = sound(test, devices), NAMES[:devices]
     assert done(found) == names
     assert ending(found) == "complete"
-    alone = test == "together" and devices == 1
-    expected = {None} if alone else {*names}
-    assert {reading.device for reading in readings(found)} == expected
+    assert {reading.device for reading in readings(found)} == {*names}
     keys = [(reading.device, reading.what) for reading in readings(found)]
     assert len(set(keys)) == len(keys)
     at_work: set[str] = set()
@@ -97,7 +84,7 @@ def test_every_device_gets_its_readings_and_is_done(
             continue
         reading = event.reading
         # Suspects are named before they work.
-        assert alone or reading.device in {None, *at_work}
+        assert reading.device in at_work
         assert reading.test == test
         codes = [one.code for one in reading.remarks if one.code != "contended"]
         assert (reading.measured is None) == bool(codes)
@@ -176,7 +163,7 @@ def test_an_exception_on_one_device_costs_only_its_readings(
     assert set(NAMES[1:]) <= whole
 
 
-@pytest.mark.parametrize("test", ["compute", "dispatch", "together"])
+@pytest.mark.parametrize("test", ["compute", "dispatch"])
 def test_a_slow_device_is_seen_and_a_straggler_named(
     test: CheckTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,7 +177,6 @@ def test_a_slow_device_is_seen_and_a_straggler_named(
         rates = {one.device: one.measured or 0.0 for one in found if one.what == what}
         slow, others = rates.pop("cpu:2"), [*rates.values()]
         share = slow / median(others) if test == "compute" else median(others) / slow
-        # Of a race a result is seen up to a tenth of a millisecond late.
         assert share == pytest.approx(0.5, rel=0.01), (what, slow, rates)
         assert max(others) == pytest.approx(min(others), rel=0.01)
 
@@ -220,119 +206,3 @@ def test_all_accelerators_are_measured_at_once_but_for_dispatch(
         assert reading.measured is not None
     most = max(len(one.devices) for one in found if isinstance(one, CheckDoing))
     assert most == (1 if test == "dispatch" else 4)
-
-
-# How devices are visited.
-
-
-@pytest.mark.parametrize(
-    ("first_only", "budgets"),
-    [(False, dict.fromkeys(NAMES, 2.0)), (True, {"cpu:0": 8.0})],
-)
-def test_those_that_share_share_the_budget_unless_only_the_first_works(
-    first_only: bool, budgets: dict[str, float]
-) -> None:
-    given: dict[str, float] = {}
-
-    def job(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
-        given[name(device)] = seconds
-        yield from ()
-
-    context = Context(check("bandwidth", budget=8.0), Survey(), never)
-    found = list(by_device(context, job, first_only=first_only))
-    assert given == budgets
-    assert done(found) == NAMES
-    assert len(readings(found)) == len(NAMES) - len(budgets)
-
-
-# The race.
-
-
-class Held:
-    """A result that is not there before it is released."""
-
-    released = False
-
-    def __init__(self, result: Any) -> None:
-        self._result = result
-
-    def is_ready(self) -> bool:
-        return Held.released and bool(self._result.is_ready())
-
-    def block_until_ready(self) -> None:
-        assert Held.released, "it would wait for ever"
-        self._result.block_until_ready()
-
-
-def after_the_start(made: Any) -> Any:
-    """A device whose results are others in the race, before which it has six calls."""
-
-    def fault(call: Any, *_: Any) -> Any:
-        count = iter(range(10**9))
-        return lambda *args: call(*args) if next(count) < 6 else made(call, args)
-
-    return fault
-
-
-@pytest.mark.parametrize("ever", [True, False])
-def test_who_keeps_the_others_waiting_is_the_suspect(
-    monkeypatch: pytest.MonkeyPatch, ever: bool
-) -> None:
-    monkeypatch.setattr(together, "LATE_SECONDS", 0.0)
-    monkeypatch.setattr(Held, "released", False)
-    held = after_the_start(lambda call, args: Held(call(*args)))
-    plant(monkeypatch, "cpu:1", held)
-    at_work: list[tuple[str, ...]] = []
-
-    def alone_at_work() -> bool:
-        # Before the race, each device in turn is alone at work for good reason.
-        return len(at_work) > 4 and at_work[-1] == ("cpu:1",)
-
-    found = []
-    stop = never if ever else alone_at_work
-    for event in run_check(check("together", 3), stop=stop):
-        found.append(event)
-        if isinstance(event, CheckDoing):
-            at_work.append(event.devices)
-            if ever and alone_at_work():
-                monkeypatch.setattr(Held, "released", True)
-    assert Held.released == ever
-    if ever:
-        assert set(at_work[-1]) == set(NAMES[:3])
-        assert done(found) == NAMES[:3]
-    else:
-        assert alone_at_work()
-        assert ending(found) == "cancelled"
-
-
-def test_a_device_that_fails_in_the_race_is_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def dies(*_: Any) -> Any:
-        raise ON_FIRE
-
-    plant(monkeypatch, "cpu:0", after_the_start(dies))
-    by_name = {one.device: one for one in readings(events(check("together", 3)))}
-    assert wrong(by_name["cpu:0"])
-    assert by_name["cpu:1"].measured is not None
-    plant(monkeypatch, "cpu:0", raising(ON_FIRE))
-    machine = readings(events(check("together", 2)))[-1]
-    assert machine.device is None
-    assert machine.remarks == (Remark("one-device"),)
-
-
-@pytest.mark.parametrize(("seconds", "calls"), [(1.0, 2), (0.005, 4), (1e-6, 8)])
-def test_a_round_is_long_enough_to_be_timed_where_silicon_is_not_shared(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, calls: int
-) -> None:
-    def time_alone(member: together.Member) -> None:
-        member.alone = [seconds * member.calls]
-
-    monkeypatch.setattr(together.Member, "time_alone", time_alone)
-    monkeypatch.setattr(base, "shares_silicon", lambda devices: False)
-    found = Context(check("together", 2), Survey(), never)
-    members: list[together.Member] = []
-    doing = list(together._prepare(found, members))
-    assert [event.devices for event in doing] == [("cpu:0",), ("cpu:1",)]
-    # The first one decides: all do the same work.
-    assert [member.calls for member in members] == [calls, calls]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 import jax
 from msgspec.structs import replace
 
+from jaxtui.features.check.measure.base import Context, visit
 from jaxtui.machine import gpu_memory, processes
 from jaxtui.machine.findings import gpu_holders
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.survey import Survey
-from jaxtui.measure.check.base import Context, by_device, reading
 from jaxtui.measure.devices import memory_of, name, probe
 from jaxtui.measure.host import available_host_bytes
-from jaxtui.model import Reading, Remark, RunEvent
+from jaxtui.measure.rates import reading
+from jaxtui.model import CheckRead, Reading, Remark, RunEvent
 from jaxtui.model.remark import Fact
 from jaxtui.xla import peaks
 
@@ -27,24 +28,29 @@ _POOL_SHARE = "0.75"
 _POOLS = ("", "default", "bfc")
 
 
-def test(context: Context) -> Iterator[RunEvent]:
+def memory(context: Context) -> Iterator[RunEvent]:
     """Read the statistics of every device; the test allocates nothing itself."""
     cards = tuple(gpu_memory.of(context.survey))
     holders = processes.holders() if cards else ()
     survey = replace(context.survey, holders=holders)
 
-    def read(_: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
-        if device.platform == "cpu":
-            yield of_host(name(device), available_host_bytes())
-            return
-        stats, number = memory_of(device) or {}, probe(lambda: device.local_hardware_id)
-        card = None
-        if device.platform != "tpu" and number is not None and number < len(cards):
-            card = cards[number]
-        kind = str(device.device_kind)
-        yield of_device(name(device), kind, stats, card, survey)
+    def read(
+        _: Context, group: Sequence[jax.Device], seconds: float
+    ) -> Iterator[RunEvent]:
+        for device in group:
+            yield CheckRead(reading=_of(device, cards, survey))
 
-    yield from by_device(context, read)
+    yield from visit(context, read, in_turn=True)
+
+
+def _of(device: jax.Device, cards: Sequence[GpuMemory], survey: Survey) -> Reading:
+    if device.platform == "cpu":
+        return of_host(name(device), available_host_bytes())
+    stats, number = memory_of(device) or {}, probe(lambda: device.local_hardware_id)
+    card = None
+    if device.platform != "tpu" and number is not None and number < len(cards):
+        card = cards[number]
+    return of_device(name(device), str(device.device_kind), stats, card, survey)
 
 
 def of_host(device: str, available: int | None) -> Reading:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from types import SimpleNamespace
-from typing import Any
 
-import jax
-import numpy as np
 import pytest
 
-from jaxtui.measure.check import transfer
-from jaxtui.measure.check.base import run_check
-from jaxtui.measure.check.transfer import Copies
+from jaxtui.features.check.measure import base
+from jaxtui.features.check.measure import rates as tests
+from jaxtui.features.check.measure.base import Context, run_check
+from jaxtui.machine.survey import Survey
+from jaxtui.measure.turns import never
 from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead, Remark
-from tests.measure.buffers import aligned_copy
-from tests.measure.check.faults import NAMES, check, done, events, of, readings
+from tests.features.check.faults import NAMES, check, done, events, of, readings
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -24,7 +22,7 @@ THERE = "host to device 1.00 MiB"
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(transfer.SIZES, "quick", (4 * KIB, MIB))
+    monkeypatch.setitem(tests.COPIES, "quick", (4 * KIB, MIB))
 
 
 def test_every_device_has_a_bandwidth_for_every_size() -> None:
@@ -47,38 +45,7 @@ def test_every_device_has_a_bandwidth_for_every_size() -> None:
         back = read["device to host 1.00 MiB"]
         assert (back.measured, back.remarks) == (None, (Remark("nothing-copied"),))
     # The numbers are given back.
-    assert transfer._sent.cache_info().currsize == 0
-
-
-def test_an_array_that_is_taken_over_is_recognised() -> None:
-    aligned = aligned_copy(np.ones(KIB, np.float32))
-    for held, taken_over in ((aligned, True), (transfer._sent(4 * KIB, 0), False)):
-        series = Copies(4 * KIB, jax.devices()[0], held)
-        series.round()
-        assert series.zero_copy[0] == taken_over
-    series.rounds = [(0.5, 1.0), (0.25, 1.0), (0.5, 1.0)]
-    reading, _ = series.readings()
-    assert reading.measured == 8 * KIB
-
-
-def test_a_round_of_small_copies_is_their_median(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = 0.0
-
-    def take(seconds: float) -> object:
-        nonlocal now
-        now += seconds
-        return seconds
-
-    monkeypatch.setattr(transfer, "perf_counter", lambda: now)
-    monkeypatch.setattr(transfer, "shares_memory", lambda *_: False)
-    there = iter([0.0046, 0.0004, 0.0006, 0.001])
-    monkeypatch.setattr(transfer, "_put", lambda *_: take(next(there)))
-    monkeypatch.setattr(transfer.np, "asarray", lambda _: take(0.0001))
-    series = Copies(1, jax.devices()[0], np.zeros(1))
-    assert series.round() == pytest.approx(0.0023 / 3)
-    assert series.rounds == [pytest.approx((0.0006, 0.0001))]
+    assert tests._sent.cache_info().currsize == 0
 
 
 @pytest.mark.parametrize(
@@ -99,34 +66,30 @@ def test_many_devices_that_share_their_time_copy_less(
     how_many: int,
 ) -> None:
     monkeypatch.undo()
-    found = transfer.sizes(level, jax.devices()[:count])
+    context = Context(check("transfer", count, level=level), Survey(), never)
+    found = tests.copy_sizes(context)
     assert (max(found), len(found)) == (largest, how_many)
     assert list(found) == sorted(found)
-    accelerators: Any = [SimpleNamespace(platform="gpu")] * 4
-    assert transfer.sizes(level, accelerators) == transfer.SIZES[level]
+    monkeypatch.setattr(base, "shares_silicon", lambda _: False)
+    assert tests.copy_sizes(context) == tests.COPIES[level]
 
 
 def test_sizes_without_room_or_time_are_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(transfer, "available_host_bytes", lambda: 8 * MIB - 1)
+        patch.setattr(tests, "available_host_bytes", lambda: 8 * MIB - 1)
         read = of("cpu:0", readings(events(check("transfer", devices=1))))
     assert read["1.00 MiB"].remarks[0].code == "no-room"
     assert read["host to device 4.00 KiB"].measured
     assert THERE not in read
 
-    monkeypatch.setitem(transfer.SIZES, "quick", (4 * KIB, 8 * KIB, 16 * KIB))
-    right = Copies.round
-
-    def slow(self: Copies) -> float:
-        return right(self) + (self.nbytes > 4 * KIB) * 100
-
-    monkeypatch.setattr(Copies, "round", slow)
+    clock = itertools.count()
+    monkeypatch.setattr(tests, "perf_counter", lambda: 1.5 * next(clock))
     read = of("cpu:0", readings(events(check("transfer", devices=1))))
-    assert read["8.00 KiB"].remarks[0].code == "slow-copy"
-    assert read["host to device 4.00 KiB"].measured
-    assert not any("16.0 KiB" in what for what in read)
+    (remark,) = read["4.00 KiB"].remarks
+    assert (remark.code, remark.facts["seconds"]) == ("slow-copy", 1.5)
+    assert [*read] == ["4.00 KiB"]
 
 
 def test_stopped_in_the_middle_it_ends_without_further_readings() -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from jaxtui.measure.check import bandwidth, compute
-from jaxtui.measure.check.bandwidth import last_cache_bytes
-from jaxtui.measure.check.base import Setting
+from jaxtui.measure import rates
+from jaxtui.measure.rates import Setting, last_cache_bytes
 from jaxtui.model import CHECK_LEVELS, ITEMSIZE, CheckLevel, Device, Expected, Precision
 from jaxtui.xla import peaks
 
@@ -39,18 +38,18 @@ def test_products_saturate_every_chip_of_the_table(pattern: re.Pattern[str]) -> 
     text = pattern.pattern.strip("^$").replace("( lite|e)", " lite")
     device = described(re.sub(r"\(([^)]*)\)\?|(\w)\?", r"\1\2", text))
     assert pattern.match(device.device_kind)
-    full, quick = compute.kinds(device, "full"), compute.kinds(device, "quick")
+    full, quick = rates.kinds(device, "full"), rates.kinds(device, "quick")
     assert quick[0] == full[0]
     assert set(quick) <= set(full)
     assert len(set(full)) == len(full)
     # It is first tested with what it is made for.
     assert peaks.product_peak(device, quick[0].dtype)
     for one in full:
-        case = compute.case(one, Setting(device))
+        case = rates.product(one, Setting(device))
         assert case.size % 1024 == 0
         peak = peaks.product_peak(device, one.dtype, one.precision)
         if peak is not None:
-            assert 2 * case.size**3 / peak.value >= compute.SATURATING_SECONDS
+            assert 2 * case.size**3 / peak.value >= rates.SATURATING_SECONDS
 
 
 A_TPU = ["8192 bfloat16", "4096 float32 highest", "8192 float32 default", "12288 int8"]
@@ -108,11 +107,11 @@ UNKNOWN = ["8192 bfloat16", "4096 float32 highest"]
 def test_products_of_a_chip(
     device: Device, level: CheckLevel, labels: list[str]
 ) -> None:
-    cases = [compute.case(one, Setting(device)) for one in compute.kinds(device, level)]
+    cases = [rates.product(one, Setting(device)) for one in rates.kinds(device, level)]
     assert {(one.op, one.device, one.mode) for one in cases} == {
         ("matmul", device.name, "jit")
     }
-    found = [compute.label(case, device.platform) for case in cases]
+    found = [rates.label(case) for case in cases]
     assert found == [f"matmul {label}" for label in labels]
 
 
@@ -126,20 +125,20 @@ def test_products_of_a_chip(
     ],
 )
 def test_sizes_follow_cores_and_neighbours(setting: Setting, size: int) -> None:
-    natural = compute.kinds(setting.device, "quick")[0]
-    assert compute.case(natural, setting).size == size
+    natural = rates.kinds(setting.device, "quick")[0]
+    assert rates.product(natural, setting).size == size
 
 
 @pytest.mark.parametrize("free", [0, GIB // 10, GIB, 10 * GIB, 1000 * GIB])
 def test_short_memory_makes_products_smaller(free: int) -> None:
-    for one in compute.kinds(B200, "full"):
-        plenty = compute.case(one, Setting(B200)).size
-        case = compute.case(one, Setting(B200, free_bytes=free))
+    for one in rates.kinds(B200, "full"):
+        plenty = rates.product(one, Setting(B200)).size
+        case = rates.product(one, Setting(B200, free_bytes=free))
         assert case.size == plenty or free < 1000 * GIB
         assert case.size <= plenty
         # Three matrices are the least: two inputs and a result.
         needed = 3 * case.size**2 * ITEMSIZE[case.dtype]
-        assert case.size == compute.SIZES[0] or needed <= free / 4
+        assert case.size == rates.SIZES[0] or needed <= free / 4
 
 
 # What should be reached.
@@ -305,15 +304,15 @@ def test_the_last_cache(tmp_path: Path, caches: list[str], size: int | None) -> 
 def test_how_large_arrays_are(
     device: Device, level: CheckLevel, cache: int | None, sizes: list[int]
 ) -> None:
-    found = bandwidth.sizes(Setting(device), level, cache)
+    found = rates.stream_sizes(Setting(device), level, cache)
     assert [4 * size for size in found] == sizes
 
 
 @pytest.mark.parametrize("level", CHECK_LEVELS)
 @pytest.mark.parametrize("free", [0, 100 * MIB, GIB, 7 * GIB, 100 * GIB])
 def test_three_arrays_leave_room_for_others(level: CheckLevel, free: int) -> None:
-    found = bandwidth.sizes(Setting(TPU, free_bytes=free), level, None)
+    found = rates.stream_sizes(Setting(TPU, free_bytes=free), level, None)
     assert list(found) == sorted(set(found))
     for size in found:
         assert size & (size - 1) == 0
-        assert 12 * size <= free / 2 or 4 * size == bandwidth.SMALLEST_BYTES
+        assert 12 * size <= free / 2 or 4 * size == 2**20

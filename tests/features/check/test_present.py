@@ -6,16 +6,16 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.features.check.measure import present
+from jaxtui.features.check.measure.base import run_check
+from jaxtui.features.check.measure.present import NONE, ON_BUS, UNUSED
 from jaxtui.machine import topologies
 from jaxtui.machine.hardware import Chip, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.survey import Survey
-from jaxtui.measure.check import present
-from jaxtui.measure.check.base import run_check
-from jaxtui.measure.check.present import NONE, ON_BUS, UNUSED
 from jaxtui.model import Device, Reading
 from jaxtui.model.machine import chip_count
-from tests.measure.check.faults import NAMES, check, done, readings
+from tests.features.check.faults import NAMES, check, done, readings
 
 
 def bus(count: int, maker: str = "tpu", kind: str = "TPU v5e") -> tuple[Chip, ...]:

@@ -13,31 +13,34 @@ import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.analysis.check import judge
-from jaxtui.measure import devices as seen_by_jax
-from jaxtui.measure import ops
-from jaxtui.measure.check import numerics
-from jaxtui.measure.check.base import run_check
-from jaxtui.measure.check.numerics import (
+from jaxtui.features.check.measure import numerics
+from jaxtui.features.check.measure.base import run_check
+from jaxtui.features.check.measure.numerics import (
     REPEATED,
-    Computation,
+    bound,
     computations,
     count_differing,
 )
+from jaxtui.measure import devices as seen_by_jax
+from jaxtui.measure import ops
 from jaxtui.measure.clocks import Call
+from jaxtui.measure.rates import label
 from jaxtui.model import (
     Case,
     CheckDoing,
     CheckDone,
+    CheckLevel,
     CheckRead,
     Reading,
     Remark,
     RunEvent,
 )
-from tests.measure.check.faults import NAMES, check, done, events, of, plant, readings
+from tests.features.check.faults import NAMES, check, done, events, of, plant, readings
 
-PRODUCT = "matmul 256 float32 highest"
+PRODUCT = "matmul 256 float32"
 INTEGERS = "matmul 256 int8"
 NAN = float("nan")
 
@@ -84,10 +87,14 @@ def add(value: float) -> Callable[[Any], Any]:
 # What is computed.
 
 
+def named(platform: str, level: CheckLevel) -> list[str]:
+    cases = computations(platform, level)
+    return [label(replace(case, device=f"{platform}:0")) for case in cases]
+
+
 def test_accelerators_compute_more_and_larger_products() -> None:
     tpu, gpu, full = (
-        [one.what for one in computations(*of)]
-        for of in (("tpu", "quick"), ("gpu", "quick"), ("tpu", "full"))
+        named(*of) for of in (("tpu", "quick"), ("gpu", "quick"), ("tpu", "full"))
     )
     wanted = {"bfloat16", "float32 default", "float32 highest", "int8"}
     assert {f"matmul 512 {of}" for of in wanted} <= set(tpu)
@@ -98,13 +105,12 @@ def test_accelerators_compute_more_and_larger_products() -> None:
 
 
 def test_rounding_at_default_precision_is_expected() -> None:
-    rounded = Computation("matmul", 512, "float32").expected
-    exact = Computation("matmul", 512, "float32", "highest").expected
+    case = Case(op="matmul", size=512, dtype="float32", device="tpu:0", mode="jit")
+    rounded, exact = bound(case), bound(replace(case, precision="highest"))
     assert rounded.value > 100 * exact.value
     assert rounded.source == Remark("rounding-bound", {"rounded_inputs": True})
     assert exact.source == Remark("rounding-bound", {"rounded_inputs": False})
-    integers = Computation("matmul", 512, "int8").expected
-    assert integers.source == Remark("exact-integers")
+    assert bound(replace(case, dtype="int8")).source == Remark("exact-integers")
 
 
 # Sound devices.
@@ -115,7 +121,7 @@ def test_four_devices_that_are_all_right() -> None:
     assert sorted(done(found)) == NAMES
     read = readings(found)
     assert not faults(read)
-    wanted = [one.what for one in computations("cpu", "quick")]
+    wanted = named("cpu", "quick")
     for device in NAMES:
         mine = of(device, read)
         assert list(mine) == [*wanted, REPEATED]
@@ -138,8 +144,8 @@ def test_every_dtype_of_every_op_at_level_full(monkeypatch: pytest.MonkeyPatch) 
     read = readings(events(check("numerics", devices=2, level="full", budget=30)))
     assert not faults(read)
     assert all(one.measured is not None for one in read)
-    named = ("matmul", "selu", "sum")
-    wanted = {(op, dtype) for op in named for dtype in ops.get(op).dtypes}
+    tested = ("matmul", "selu", "sum")
+    wanted = {(op, dtype) for op in tested for dtype in ops.get(op).dtypes}
     assert wanted <= {tuple(one.what.split()[::2]) for one in read}
     # In float32 it would be 1e-7.
     assert of("cpu:0", read)["matmul 32 float64"].measured < 1e-13  # type: ignore

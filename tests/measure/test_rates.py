@@ -10,18 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.machine.survey import Survey
-from jaxtui.measure import clocks, turns
-from jaxtui.measure.check import work
-from jaxtui.measure.check.base import Context, TroubleError, translate_errors
+from jaxtui.measure import clocks, ops, rates, turns
+from jaxtui.measure.rates import Subject, TroubleError, translate_errors
 from jaxtui.measure.turns import never
-from jaxtui.model import DTYPES, Case, Reading
+from jaxtui.model import DTYPES, Case, CheckRead, Reading
 from jaxtui.stats import MINIMUM_ROUNDS
-from tests.measure.check.faults import check
 
 
 def case(op: str = "matmul", size: int = 64, dtype: str = "float32") -> Case:
     return Case(op=op, size=size, dtype=dtype, device="cpu:1", mode="jit")
+
+
+def shape_of(one: Case) -> tuple[tuple[int, ...], Any]:
+    op = ops.get(one.op)
+    return op.result_shape(one.size), op.result_dtype(one.dtype)
 
 
 def device(index: int = 1) -> jax.Device:
@@ -34,11 +36,12 @@ def test_calls_are_right_in_every_dtype_outside_of_any_scope(
     dtype: str, into: bool
 ) -> None:
     one = case(dtype=dtype)
-    call = work.compile_case(one, device(), into=into)
-    a, b = work.arguments(one, device(), seed=1)
+    call = rates.compile_case(one, device(), into=into)
+    a, b = rates.arguments(one, device(), seed=1)
     assert str(a.dtype) == dtype
-    last = (work.result_like(one, device()),) if into else ()
-    result = call(a, b, *last)
+    with rates.scope(one, device()):
+        like = jnp.zeros(*shape_of(one), device=device())
+    result = call(a, b, *[like] * into)
     assert result.devices() == {device()}
     wide = np.complex128 if dtype == "complex64" else np.float64
     expected = np.asarray(a).astype(wide) @ np.asarray(b).astype(wide)
@@ -50,35 +53,34 @@ def test_calls_are_right_in_every_dtype_outside_of_any_scope(
     assert str(result.dtype) == widened.get(dtype, dtype)
 
 
-@pytest.mark.parametrize("op", ["copy", "triad", "matmul"])
-def test_into_writes_the_result_where_the_last_one_was(op: str) -> None:
-    one = case(op, size=512)
-    call = work.compile_case(one, device(), into=True)
-    args = work.arguments(one, device())
-    last = work.result_like(one, device())
-    place = last.unsafe_buffer_pointer()
-    result = call(*args, last)
-    assert last.is_deleted()
-    assert result.unsafe_buffer_pointer() == place
-    assert all(arg.unsafe_buffer_pointer() != place for arg in args)
-    again = work.compile_case(one, device())(*args)
-    np.testing.assert_array_equal(np.asarray(result), np.asarray(again))
+@pytest.mark.parametrize("op", rates.STREAMS)
+def test_a_stream_writes_its_result_where_the_last_one_was(op: str) -> None:
+    stream = case(op, size=512)
+    work = rates.prepare(stream, device(), 0).workload
+    first = work.call(*work.args)
+    expected, place = np.asarray(first).copy(), first.unsafe_buffer_pointer()
+    again = work.call(*work.args)
+    assert first.is_deleted()
+    assert again.unsafe_buffer_pointer() == place
+    assert all(arg.unsafe_buffer_pointer() != place for arg in work.args)
+    np.testing.assert_array_equal(np.asarray(again), expected)
 
 
 def test_calls_are_compiled_once_for_each_device() -> None:
-    ready = work.prepare(case(), "work", device(2), 0).workload
+    ready = rates.prepare(case(), device(2), 0).workload
     assert all(array.devices() == {device(2)} for array in ready.args)
     assert ready.call(*ready.args).devices() == {device(2)}
-    assert work.compile_case(case(), device(2)) is ready.call
-    assert work.compile_case(case(), device(3)) is not ready.call
-    assert work.compile_case(case(), device(2), into=True) is not ready.call
+    again = rates.compile_case(case(), device(2), into=False)
+    assert again is ready.call
+    assert rates.compile_case(case(), device(3), into=False) is not ready.call
+    assert rates.compile_case(case(), device(2), into=True) is not ready.call
 
 
 def test_the_precision_is_the_one_of_the_case() -> None:
     before = jax.config.jax_default_matmul_precision
     jax.config.update("jax_default_matmul_precision", "highest")
     try:
-        with work.scope(case(size=48), device()):
+        with rates.scope(case(size=48), device()):
             inside = jax.config.jax_default_matmul_precision
             text = jax.jit(lambda x: x @ x).lower(np.ones((4, 4), "f4")).as_text()
     finally:
@@ -89,20 +91,20 @@ def test_the_precision_is_the_one_of_the_case() -> None:
 
 def test_arguments_are_the_same_on_every_device_and_differ_by_seed() -> None:
     one = case(size=100)
-    here, there = work.arguments(one, device(0)), work.arguments(one, device(3))
+    here, there = rates.arguments(one, device(0)), rates.arguments(one, device(3))
     for left, right in zip(here, there, strict=True):
         assert right.devices() == {device(3)}
         np.testing.assert_array_equal(np.asarray(left), np.asarray(right))
     assert not np.array_equal(np.asarray(here[0]), np.asarray(here[1]))
-    other = work.arguments(one, device(0), seed=1)
+    other = rates.arguments(one, device(0), seed=1)
     assert not np.array_equal(np.asarray(here[0]), np.asarray(other[0]))
-    huge = work.arguments(one, device(0), seed=2**40 + 1)
+    huge = rates.arguments(one, device(0), seed=2**40 + 1)
     assert np.isfinite(np.asarray(huge[0])).all()
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
 def test_floats_are_spread_evenly(dtype: str) -> None:
-    x = np.asarray(work.arguments(case("copy", 1 << 16, dtype), device())[0])
+    x = np.asarray(rates.arguments(case("copy", 1 << 16, dtype), device())[0])
     x = x.astype(np.float64)
     assert x.min() >= -1
     assert x.max() <= 1
@@ -113,7 +115,7 @@ def test_floats_are_spread_evenly(dtype: str) -> None:
 
 
 def test_integers_cannot_overflow() -> None:
-    (whole,) = work.arguments(case("copy", 1 << 12, "int8"), device())
+    (whole,) = rates.arguments(case("copy", 1 << 12, "int8"), device())
     assert set(np.unique(np.asarray(whole))) == set(range(-8, 8))
 
 
@@ -147,7 +149,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Fake]:
         fake = Fake(*facts)
         monkeypatch.setattr(clocks, "burst", fake.burst)
         monkeypatch.setattr(clocks, "calls", fake.calls)
-        for module in (work, turns):
+        for module in (rates, turns):
             monkeypatch.setattr(module, "perf_counter", lambda: fake.now)
         monkeypatch.setattr(turns, "rest", lambda: 0.0)
         return fake
@@ -161,9 +163,10 @@ def measure(
     call: Any = lambda: jnp.zeros(1),
 ) -> Reading | None:
     """Calls per second."""
-    subject = work.subject("work", device(0), case(), call)
-    context = Context(check("compute"), Survey(), stop)
-    return work.measure_rate(context, subject, seconds, per=1.0)
+    work = rates.workload(case(), device(0), call)
+    subject = Subject("work", work, per=1.0)
+    events = rates.measure("compute", {device(0): lambda: subject}, seconds, stop)
+    return next((x.reading for x in events if isinstance(x, CheckRead)), None)
 
 
 ENOUGH, FEW = range(MINIMUM_ROUNDS, 10**6), range(1, MINIMUM_ROUNDS)
@@ -212,10 +215,10 @@ def test_a_call_that_fails_has_a_remark() -> None:
     def broken() -> None:
         raise RuntimeError("INTERNAL: no answer")
 
-    with pytest.raises(TroubleError) as trouble:
-        measure(0.1, call=broken)
-    assert trouble.value.what == "work"
-    assert "RuntimeError: INTERNAL: no answer" in trouble.value.remark.detail
+    found = measure(0.1, call=broken)
+    assert found is not None
+    assert (found.what, found.measured) == ("work", None)
+    assert "RuntimeError: INTERNAL: no answer" in found.remarks[0].detail
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from jaxtui.features.check.measure.base import Context
 from jaxtui.machine import hardware
 from jaxtui.machine.hardware import Maker
 from jaxtui.machine.survey import MAKERS, Survey
 from jaxtui.measure import devices as seen_by_jax
-from jaxtui.measure.check.base import Context, by_device, reading
-from jaxtui.model import CheckRead, Device, Expected, Fact, Reading, Remark, RunEvent
+from jaxtui.measure.rates import reading
+from jaxtui.model import (
+    CheckDone,
+    CheckRead,
+    Device,
+    Expected,
+    Fact,
+    Reading,
+    Remark,
+    RunEvent,
+)
 
 ON_BUS = "visible chips"
 UNUSED = "unused chips"
@@ -20,11 +30,11 @@ _chips = partial(reading, "present", None, unit="chips")
 """A number of chips of the machine."""
 
 
-def test(context: Context) -> Iterator[RunEvent]:
+def present(context: Context) -> Iterator[RunEvent]:
     """Count; no device has anything to do."""
     counts = readings(seen_by_jax.describe(), context.survey)
     yield from (CheckRead(reading=count) for count in counts)
-    yield from by_device(context, lambda *_: iter(()))
+    yield from (CheckDone(device=name) for name in context.check.devices)
 
 
 def readings(devices: Sequence[Device], survey: Survey) -> Iterator[Reading]:

@@ -11,37 +11,35 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from time import perf_counter
 
 import jax
 import numpy as np
 from msgspec.structs import replace
 
+from jaxtui.features.check.measure.base import Context, at_once
 from jaxtui.machine import limits
 from jaxtui.machine.survey import GPU_PLATFORMS
-from jaxtui.measure import accuracy, ops
-from jaxtui.measure.accuracy import Accuracy
-from jaxtui.measure.check import work
-from jaxtui.measure.check.base import (
-    Context,
-    TroubleError,
-    at_once,
-    error_reading,
-    reading,
-    translate_errors,
-)
+from jaxtui.measure import accuracy, ops, rates
 from jaxtui.measure.clocks import Call
 from jaxtui.measure.devices import name, probe
 from jaxtui.measure.inputs import host_inputs
 from jaxtui.measure.ops.arguments import Array
+from jaxtui.measure.rates import (
+    TroubleError,
+    error_reading,
+    label,
+    reading,
+    translate_errors,
+)
 from jaxtui.measure.workload import send
 from jaxtui.model import (
     PRECISIONS,
     Case,
     CheckLevel,
+    CheckRead,
     Expected,
     Fact,
     Precision,
@@ -77,70 +75,30 @@ REPEATED = "identical results"
 ERROR = "relative error"
 
 
-@dataclass(frozen=True, slots=True)
-class Computation:
-    op: str
-    size: int
-    dtype: str
-    precision: Precision = "default"
-
-    @property
-    def what(self) -> str:
-        """The name in readings, with the precision where it may matter."""
-        rounded = ops.get(self.op).rounds(self.dtype)
-        suffix = f" {self.precision}" if rounded else ""
-        return f"{self.op} {self.size} {self.dtype}{suffix}"
-
-    @property
-    def expected(self) -> Expected:
-        op = ops.get(self.op)
-        tolerance = op.accepted_error(self.dtype, self.precision)
-        rounds = tolerance > op.tolerance[self.dtype]
-        source = Remark("rounding-bound", {"rounded_inputs": rounds})
-        if tolerance == 0:
-            source = Remark("exact-integers")
-        return Expected(value=tolerance, kind="most", source=source)
-
-    def case(self, device: str) -> Case:
-        return Case(
-            op=self.op,
-            size=self.size,
-            dtype=self.dtype,
-            precision=self.precision,
-            device=device,
-            mode="jit",
-        )
-
-    def inputs(self, seed: int) -> tuple[Array, ...]:
-        return host_inputs(ops.get(self.op), self.size, self.dtype, seed)
-
-    def check(self, inputs: tuple[Array, ...], result: Array) -> Accuracy:
-        op, of = ops.get(self.op), self.precision
-        return accuracy.check(op, self.dtype, self.size, inputs, result, precision=of)
+Inputs = Mapping[Case, tuple[Array, ...]]
+"""The inputs of each case, the same for every device."""
 
 
-Inputs = Mapping[Computation, tuple[Array, ...]]
-"""The inputs of each computation, the same for every device."""
-
-
-def test(context: Context) -> Iterator[RunEvent]:
+def numerics(context: Context) -> Iterator[RunEvent]:
     """All devices at once; one that does not answer keeps no other waiting."""
     check = context.check
     platforms = {device.platform for device in context.devices}
-    required = dict.fromkeys(
-        computation
+    inputs = {
+        case: host_inputs(ops.get(case.op), case.size, case.dtype, check.seed)
         for platform in platforms
-        for computation in computations(platform, check.level)
-    )
-    inputs = {computation: computation.inputs(check.seed) for computation in required}
+        for case in computations(platform, check.level)
+    }
     leader, compiled = context.devices[0], threading.Event()
 
-    def visit(within: Context, device: jax.Device, seconds: float) -> Iterator[Reading]:
+    def visit(
+        within: Context, group: Sequence[jax.Device], seconds: float
+    ) -> Iterator[RunEvent]:
         """Compute everything.
 
         Which kernels a GPU gets, XLA finds out by trying, and remembers for its kind:
         those that follow get the same, if the first was ready by then.
         """
+        (device,) = group
         deadline = perf_counter() + seconds + COMPILE_SECONDS
         if device.platform in GPU_PLATFORMS and device != leader:
             compiled.wait(LEADER_SECONDS)
@@ -148,7 +106,8 @@ def test(context: Context) -> Iterator[RunEvent]:
             calls = _compile(within, device, deadline)
         finally:
             compiled.set()
-        yield from _compute(within, device, calls, inputs, deadline)
+        for figure in _compute(within, device, calls, inputs, deadline):
+            yield CheckRead(reading=figure)
 
     yield from at_once(context, visit, join=False)
 
@@ -156,7 +115,14 @@ def test(context: Context) -> Iterator[RunEvent]:
 # What is computed.
 
 
-def computations(platform: str, level: CheckLevel) -> tuple[Computation, ...]:
+def _case(op: str, size: int, dtype: str, precision: Precision = "default") -> Case:
+    """A computation, on no device yet."""
+    return Case(
+        op=op, size=size, dtype=dtype, precision=precision, device="", mode="jit"
+    )
+
+
+def computations(platform: str, level: CheckLevel) -> tuple[Case, ...]:
     """Return the computations that test a platform, the most important first.
 
     Each is compiled for every device, so ``quick`` has few: products in the dtypes that
@@ -167,31 +133,40 @@ def computations(platform: str, level: CheckLevel) -> tuple[Computation, ...]:
     # A TPU has no units for float16.
     halves = ("bfloat16",) if platform in ("cpu", "tpu") else ("bfloat16", "float16")
     quick = (
-        *(Computation("matmul", sizes[0], dtype) for dtype in halves),
+        *(_case("matmul", sizes[0], dtype) for dtype in halves),
         *(
-            Computation("matmul", sizes[0], "float32", precision)
+            _case("matmul", sizes[0], "float32", precision)
             for precision in _precisions(platform, "float32")
             if precision != "high"
         ),
-        Computation("matmul", sizes[0], "int8"),
-        Computation("selu", VECTOR, "float32"),
-        Computation("sum", VECTOR, "float32"),
+        _case("matmul", sizes[0], "int8"),
+        _case("selu", VECTOR, "float32"),
+        _case("sum", VECTOR, "float32"),
     )
     if level == "quick":
         return quick
     products = (
-        Computation("matmul", size, dtype, precision)
+        _case("matmul", size, dtype, precision)
         for size in sizes
         for dtype in _dtypes("matmul")
         for precision in _precisions(platform, dtype)
     )
     more = (
-        Computation(op, LONG_VECTOR, dtype)
-        for op in ("selu", "sum")
-        for dtype in _dtypes(op)
+        _case(op, LONG_VECTOR, dtype) for op in ("selu", "sum") for dtype in _dtypes(op)
     )
     # In this order, and each once.
     return tuple(dict.fromkeys((*quick, *products, *more)))
+
+
+def bound(case: Case) -> Expected:
+    """The largest error of a right result."""
+    op = ops.get(case.op)
+    tolerance = op.accepted_error(case.dtype, case.precision)
+    rounds = tolerance > op.tolerance[case.dtype]
+    source = Remark("rounding-bound", {"rounded_inputs": rounds})
+    if tolerance == 0:
+        source = Remark("exact-integers")
+    return Expected(value=tolerance, kind="most", source=source)
 
 
 def _precisions(platform: str, dtype: str) -> tuple[Precision, ...]:
@@ -213,25 +188,25 @@ def _dtypes(op: str) -> tuple[str, ...]:
 
 def _compile(
     context: Context, device: jax.Device, deadline: float
-) -> dict[Computation, Future[Call | None]]:
+) -> dict[Case, Future[Call | None]]:
     """Everything, compiled or failed; ``None`` for what had no time."""
 
-    def make(computation: Computation) -> Call | None:
+    def make(case: Case) -> Call | None:
         if context.stop() or perf_counter() > deadline:
             return None
-        return work.compile_case(computation.case(name(device)), device)
+        return rates.compile_case(replace(case, device=name(device)), device)
 
     # On several threads: code for a TPU takes a second, for each.
     compilers = max(1, int(limits.cores() or 1) // len(context.devices))
     with ThreadPoolExecutor(compilers) as pool:
         required = computations(device.platform, context.check.level)
-        return {computation: pool.submit(make, computation) for computation in required}
+        return {case: pool.submit(make, case) for case in required}
 
 
 def _compute(
     context: Context,
     device: jax.Device,
-    calls: Mapping[Computation, Future[Call | None]],
+    calls: Mapping[Case, Future[Call | None]],
     inputs: Inputs,
     deadline: float,
 ) -> Iterator[Reading]:
@@ -243,19 +218,19 @@ def _compute(
     for computation, compiled in calls.items():
         if context.stop():
             return
+        case, given = replace(computation, device=name(device)), inputs[computation]
         try:
             first, repeats, program = _results(
-                device, computation, compiled, inputs[computation], times, deadline
+                device, case, compiled, given, times, deadline
             )
         except TroubleError as trouble:
             yield error_reading("numerics", device, trouble, unit=ERROR)
             continue
         unlike = max(count_differing(repeat, first) for repeat in repeats)
         differing, repeated = differing + unlike, repeated + 1
-        accuracy = computation.check(inputs[computation], first)
         # A device that contradicts itself does not say what is right.
         digest = "" if unlike else program + hashlib.sha256(first.tobytes()).hexdigest()
-        yield _error(device, computation, accuracy, digest)
+        yield _error(device, case, given, first, digest)
     if not repeated:
         nothing = Remark("nothing-computed")
         yield reading("numerics", device, REPEATED, remarks=(nothing,))
@@ -267,7 +242,7 @@ def _compute(
 
 def _results(
     device: jax.Device,
-    computation: Computation,
+    case: Case,
     compiled: Future[Call | None],
     inputs: tuple[Array, ...],
     times: int,
@@ -278,14 +253,13 @@ def _results(
     Raises:
         TroubleError: There are none.
     """
-    case, what = computation.case(name(device)), computation.what
-    call: Call | None = None
+    what, call = label(case), None
     try:
         with translate_errors(case, what, "compile"):
             call = compiled.result()
         if call is None or perf_counter() > deadline:
             raise TroubleError(what, Remark("no-time-left"))
-        with translate_errors(case, what, "transfer"), work.scope(case, device):
+        with translate_errors(case, what, "transfer"), rates.scope(case, device):
             args = send(inputs, device)
         with translate_errors(case, what, "first_call"):
             first = np.asarray(call(*args))
@@ -330,21 +304,33 @@ def digest_of(call: Call, device: jax.Device) -> str:
 
 
 def _error(
-    device: jax.Device, computation: Computation, accuracy: Accuracy, digest: str
+    device: jax.Device,
+    case: Case,
+    inputs: tuple[Array, ...],
+    result: Array,
+    digest: str,
 ) -> Reading:
     """Return the reading of a result's distance from float64."""
+    found = accuracy.check(
+        ops.get(case.op),
+        case.dtype,
+        case.size,
+        inputs,
+        result,
+        precision=case.precision,
+    )
     remarks: tuple[Remark, ...] = ()
-    if accuracy.error is None:
+    if found.error is None:
         remarks = (Remark("wrong-figure", {}, "error"),)
-    elif accuracy.rows_sampled is not None:
-        remarks = (Remark("rows-sampled", {"rows": accuracy.rows_sampled}),)
+    elif found.rows_sampled is not None:
+        remarks = (Remark("rows-sampled", {"rows": found.rows_sampled}),)
     return reading(
         "numerics",
         device,
-        computation.what,
-        accuracy.error,
+        label(case),
+        found.error,
         unit=ERROR,
-        expected=computation.expected,
+        expected=bound(case),
         digest=digest,
         remarks=remarks,
     )

@@ -1,0 +1,1 @@
+"""The health check: is every device present, correct and fast?"""
