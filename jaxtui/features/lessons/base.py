@@ -1,4 +1,4 @@
-"""The words of a lesson, its setting, and the conclusions from its figures."""
+"""The setting of a lesson, its questions, and the conclusions from its figures."""
 
 from __future__ import annotations
 
@@ -8,13 +8,7 @@ from itertools import chain
 import msgspec
 
 from jaxtui.format import Cell
-from jaxtui.model import (
-    Device,
-    Host,
-    OpInfo,
-    Remark,
-    Snippet,
-)
+from jaxtui.model import Device, Host, OpInfo, Remark
 
 PROSE_COLUMNS = 76
 """The columns of prose in a screen of 80."""
@@ -106,19 +100,19 @@ class Row(msgspec.Struct, frozen=True):
         return self.what, yours, published, remark
 
 
-class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
+class Conclusion(msgspec.Struct, frozen=True):
     """The conclusion from a step's own figures."""
 
-    rows: tuple[Row, ...]
     holds: bool | None
     """True or false as the claim holds here; ``None`` where this machine cannot
     tell."""
-    sentences: tuple[str, ...] = ()
-    """The lessons to take away, with the learner's own numbers; the first one is the
-    most important. Where the claim does not hold, they say so and why that may be,
-    instead of repeating the textbook."""
     answer: int | None = None
     """Index of the choice that turned out right."""
+    rows: Sequence[Row] = ()
+    sentences: Sequence[str] = ()
+    """The lessons to take away, with the learner's own numbers; the first one is the
+    most important, an empty one is none. Where the claim does not hold, they say so and
+    why that may be, instead of repeating the textbook."""
     answers: frozenset[int] = frozenset()
     """The choices that the intervals of the figures allow."""
     graded: bool = True
@@ -127,42 +121,3 @@ class Conclusion(msgspec.Struct, frozen=True, kw_only=True):
     """The reasons to doubt the verdict."""
     reasons: tuple[Remark, ...] = ()
     """The reasons why figures are missing."""
-
-
-class StepText(msgspec.Struct, frozen=True, kw_only=True):
-    """The text of a section of a lesson's file.
-
-    Its texts are plain; paragraphs are parted by an empty line, code stands in
-    backticks, lines that begin with four spaces are code and stay as they are.
-    """
-
-    title: str
-    setup: str
-    """The facts that a prediction needs; it does not hold the answer."""
-    claim: str
-    """A sentence that the step's figures can confirm or refute."""
-    question: Question | None = None
-    explanation: str = ""
-    """Shown after the run."""
-    source: str = ""
-    """The source of the published figures: title, machine, year if known, and URL."""
-    programs: tuple[Snippet, ...] = ()
-    """The programs; the size and its like are given to them."""
-    holds: str = ""
-    """The comment on the figures where the claim holds."""
-    fails: str = ""
-    """The comment on the figures where it does not."""
-
-
-class LessonText(msgspec.Struct, frozen=True, kw_only=True):
-    """The text of a lesson's file above its steps."""
-
-    title: str
-    """A question or a claim."""
-    summary: str
-    """A sentence for the list."""
-    size_means: str = ""
-    """The quantity that the size counts, e.g. ``n of n×n``; empty if the lesson has
-    none."""
-    needs: str = ""
-    """The needs of some of its steps that a machine may not meet."""

@@ -18,7 +18,6 @@ from jaxtui.model import (
     Host,
     Loop,
     OpInfo,
-    SelectionError,
     Snippet,
     Work,
 )
@@ -149,12 +148,10 @@ class Course(msgspec.Struct, frozen=True):
         if self.open is None:
             return self
         lesson, size = self.lessons[self.open], here.size
-        if not lesson.size_means:
-            raise SelectionError(f"The lesson {lesson.name} has no size to set.")
         new_size = size * 2 if doublings > 0 else size // 2
         fitting = min(max(new_size, lesson.minimum), lesson.maximum)
-        if fitting == size:
-            raise lesson.refused(new_size)
+        if fitting == size or not lesson.size_means:
+            lesson.check_size(new_size)
         return replace(self, sizes={**self.sizes, self.open: fitting})
 
     def after_run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 from jaxtui import format as fmt
 from jaxtui import stats
@@ -17,14 +18,20 @@ VALUE_LENGTH = 40
 """Characters of a value in a row."""
 
 NAN = math.nan
-"""Stands for a missing number: a result from it is missing too, no comparison with it
-holds, and it is written as ``—``."""
+"""Stands for a number that may be missing: a result from it is missing too, no
+comparison with it holds, and it is written as ``—``."""
+
+
+class MissingError(Exception):
+    """A figure, by its name, without which there is no conclusion."""
 
 
 class Figures:
     """The results of a step by name.
 
-    A name is that of a case, of a part of a program, or the style of a loop.
+    A name is that of a case, of a part of a program, or the style of a loop. Without a
+    figure that is taken with ``[]`` there is no conclusion; those of ``get``, and those
+    that only rows name, may be missing.
     """
 
     def __init__(
@@ -41,34 +48,52 @@ class Figures:
         """Expressions whose error is what the lesson wants to show."""
 
     def __getitem__(self, name: str) -> float:
-        """The median in seconds of what was timed, or the first number of a value;
-        ``NAN`` where there is none.
-        """
-        if (measured := self.measured(name)) is not None:
-            return measured.ready.median if measured.ready else NAN
-        timing = self.outcome.timings.get(name)
-        if timing is not None:
-            return timing.seconds.median
-        return next(iter(self.numbers(name)), NAN)
+        """The median in seconds of what was timed, or the first number of a value."""
+        if math.isnan(number := self.get(name)):
+            raise MissingError(name)
+        return number
+
+    def get(self, name: str) -> float:
+        """As ``[]``; ``NAN`` where there is none."""
+        if (summary := self._summary(name)) is not None:
+            return summary.median
+        value = self.outcome.values.get(name)
+        return value.numbers[0] if value is not None and value.numbers else NAN
+
+    def has(self, *names: str) -> bool:
+        """Return whether all of these figures are there."""
+        return not any(math.isnan(self.get(name)) for name in names)
 
     # What was timed.
 
-    def measured(self, name: str) -> Measurement | None:
-        """All that is known of a case."""
+    def find(self, name: str) -> Measurement | None:
+        """Return all that is known of a case, if it was measured."""
         case = self.cases.get(name)
         return next((m for m in self.outcome.measurements if m.case == case), None)
 
-    def loop(self, style: str) -> LoopMeasured | None:
-        """The first loop that waits so."""
-        loops = (loop for loop in self.outcome.loops if loop.loop.style == style)
-        return next(loops, None)
+    def measured(self, name: str) -> Measurement:
+        """Return all that is known of a case."""
+        if (measured := self.find(name)) is None or measured.ready is None:
+            raise MissingError(name)
+        return measured
 
-    def summary(self, name: str) -> Summary | None:
-        """Return the summary of what was timed in rounds, if it was."""
-        if (measured := self.measured(name)) is not None:
+    def loop(self, style: str) -> LoopMeasured:
+        """The first loop that waits so."""
+        for loop in self.outcome.loops:
+            if loop.loop.style == style:
+                return loop
+        raise MissingError(style)
+
+    def _summary(self, name: str) -> Summary | None:
+        if (measured := self.find(name)) is not None:
             return measured.ready
         timing = self.outcome.timings.get(name)
-        return None if timing is None or timing.once else timing.seconds
+        return None if timing is None else timing.seconds
+
+    def _rounds(self, name: str) -> Summary | None:
+        """Return the summary of what was timed in rounds, if it was."""
+        timing = self.outcome.timings.get(name)
+        return None if timing is not None and timing.once else self._summary(name)
 
     def ratio(self, above: str, below: str) -> str:
         """Write the ratio of two times: ``18×``, ``18× (16–20)``."""
@@ -84,8 +109,8 @@ class Figures:
         """Write a ratio with both ends where both were timed in rounds, unless they
         read alike, and whether it is uncertain.
         """
-        text = write(over(self[above], self[below]))
-        first, second = self.summary(above), self.summary(below)
+        text = write(over(self.get(above), self.get(below)))
+        first, second = self._rounds(above), self._rounds(below)
         if first is None or second is None:
             return text
         ends = stats.ratio(first.interval, second.interval)
@@ -100,52 +125,68 @@ class Figures:
 
     # What was shown.
 
-    def value(self, name: str) -> Value | None:
-        """Return the value of an expression."""
-        return self.outcome.values.get(name)
+    def value(self, name: str) -> Value:
+        """Return the value of an expression, or its error."""
+        if (value := self.outcome.values.get(name)) is None:
+            raise MissingError(name)
+        return value
+
+    def text(self, name: str, length: int = VALUE_LENGTH) -> str:
+        """Return a value in one line, or the error that the lesson wants to show."""
+        value = self.value(name)
+        if value.error and name not in self._raises:
+            raise MissingError(name)
+        return fmt.shorten(value.error or value.text, length) or fmt.ABSENT
 
     def numbers(self, name: str) -> tuple[float, ...]:
         """All numbers of a value; none of an error."""
-        value = self.value(name)
-        return () if value is None else value.numbers
+        return self.value(name).numbers
 
-    def text(self, name: str) -> str | None:
-        """Return the text of a value, or its error."""
-        value = self.value(name)
-        return None if value is None else value.error or value.text
+    def succeeded(self, *names: str) -> bool:
+        """Return whether none of the expressions raised."""
+        return all(self.value(name).error is None for name in names)
 
-    def shown(self, name: str, length: int = VALUE_LENGTH) -> str:
-        """Return the text of a value in one line; ``—`` where there is none."""
-        text = self.text(name)
-        return fmt.shorten(text, length) if text else fmt.ABSENT
-
-    def is_true(self, *names: str) -> bool:
-        """Return whether all values are ``True``, or another number but 0."""
-        return all(self[name] and not math.isnan(self[name]) for name in names)
-
-    def succeeded(self, name: str) -> bool:
-        """Return whether an expression was run and did not raise."""
-        value = self.value(name)
-        return value is not None and value.error is None
-
-    def failed_with(self, name: str, kind: str, text: str = "") -> bool:
+    def raised(self, name: str, kind: str, text: str = "") -> bool:
         """Return whether an expression raised this type of error with this text."""
         value = self.value(name)
-        if value is None or value.error is None:
+        if value.error is None:
             return False
         return value.error.startswith(kind) and text in f"{value.error}\n{value.detail}"
 
-    # What is missing.
+    # The table.
 
-    def missing(self, *names: str) -> list[str]:
-        """Return the names without a result, or with an unexpected error."""
-        return [name for name in names if not self._is_there(name)]
+    def table(self, *rows: tuple[Any, ...]) -> tuple[Row, ...]:
+        """Make a table.
 
-    def _is_there(self, name: str) -> bool:
-        value = self.value(name)
-        if value is not None:
-            return value.error is None or name in self._raises
-        return self.loop(name) is not None or not math.isnan(self[name])
+        Args:
+            rows: of each what it is about, the figure, the published one and a remark,
+                the last two if there are any. A figure is a name, seconds, another
+                figure, or the words themselves in a tuple.
+        """
+        return tuple(self._row(*row) for row in rows)
+
+    def _row(
+        self,
+        what: str,
+        figure: Text | fmt.Figure | float | None,
+        published: str = "",
+        remark: Text = (),
+    ) -> Row:
+        vague = False
+        if isinstance(figure, str):
+            summary, remark = self._rounds(figure), self.why(figure) or remark
+            vague = summary is not None and summary.vague
+            figure = self.cell(figure)
+        elif figure is None or isinstance(figure, (int, float)):
+            figure = fmt.figure(figure)
+        cells = (figure,) if isinstance(figure, (str, fmt.Figure)) else figure
+        return Row(what, cells, quote(published), remark, vague)
+
+    def cell(self, name: str) -> Cell:
+        """A time with its unit, or what a value reads; ``—`` where there is none."""
+        if (value := self.outcome.values.get(name)) is None:
+            return fmt.figure(self.get(name))
+        return fmt.shorten(value.error or value.text, VALUE_LENGTH) or fmt.ABSENT
 
     def why(self, name: str) -> Text:
         """Return why a case has no figure; empty if nothing went wrong."""
@@ -155,21 +196,6 @@ class Figures:
             ((failure.remark,) for failure in failures if failure.case == case), ()
         )
 
-    # The table.
-
-    def cell(self, name: str) -> Cell:
-        """A time with its unit, or what a value reads."""
-        if name in self.outcome.values:
-            return self.shown(name)
-        return fmt.figure(self[name])
-
-    def row(self, what: str, name: str, published: str = "", remark: Text = ()) -> Row:
-        """A row with this figure; the remark says why a case has none."""
-        remark = self.why(name) or remark
-        summary = self.summary(name)
-        vague = summary is not None and summary.vague
-        return Row(what, (self.cell(name),), quote(published), remark, vague)
-
 
 # Numbers.
 
@@ -177,16 +203,6 @@ class Figures:
 def over(above: float, below: float) -> float:
     """Divide ``above`` by ``below``; ``NAN`` where one is missing."""
     return above / below if below > 0 and math.isfinite(above / below) else NAN
-
-
-def at_least(above: float, factor: float, below: float) -> bool | None:
-    """Return whether ``above`` is at least ``factor`` times ``below``."""
-    return None if math.isnan(above - below) else above >= factor * below
-
-
-def which(number: float, *limits: float) -> int | None:
-    """Return the index of a number's choice, where they part at these limits."""
-    return None if math.isnan(number) else sum(number >= limit for limit in limits)
 
 
 def fastest(*seconds: float) -> int | None:
@@ -232,10 +248,3 @@ def decimals(numbers: Sequence[float], digits: int = 5) -> str:
     """Numbers with so many digits after the point: ``0.25, 0.19661``; ``—`` if none."""
     texts = (f"{number:.{digits}f}".rstrip("0").rstrip(".") for number in numbers)
     return ", ".join(texts) or fmt.ABSENT
-
-
-def minutes(seconds: float) -> str:
-    """A time that may be hours."""
-    if not seconds >= 120:
-        return fmt.seconds(seconds)
-    return f"{fmt.duration(seconds)} {'h' if seconds >= 3600 else 'min'}"

@@ -109,15 +109,10 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     """
     conclusion = step.conclude(setting, outcome)
     if outcome.problem is not None:
-        sentences = () if outcome.lost else conclusion.sentences
+        if not outcome.lost:
+            return replace(conclusion, holds=None, answer=None)
         incomplete = (Remark("step-incomplete", severity="warning"),)
-        return replace(
-            conclusion,
-            holds=None,
-            answer=None,
-            sentences=sentences,
-            doubts=incomplete if outcome.lost else (),
-        )
+        return Conclusion(None, doubts=incomplete)
     varied = [step.conclude(setting, variant) for variant in outcome.variants]
     unsteady = conclusion.holds is False and any(other.holds for other in varied)
     right = step.question.right if step.question else None

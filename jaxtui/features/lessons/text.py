@@ -21,7 +21,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from jaxtui.features.lessons.base import LessonText, Question, StepText
+from jaxtui.features.lessons.base import Question
 from jaxtui.model import Part, Shown, Snippet, Timed
 
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
@@ -30,7 +30,11 @@ _LABEL = re.compile(r"\*\*(Answer|Claim|Source|Holds|Fails):\*\* ")
 _FACTS = {"Size": "size_means", "Needs": "needs"}
 
 
-def read(name: str) -> tuple[LessonText, tuple[StepText, ...]]:
+Sections = tuple[dict[str, Any], list[dict[str, Any]]]
+"""The fields of a lesson, and those of each of its steps."""
+
+
+def read(name: str) -> Sections:
     """The text of a lesson.
 
     Raises:
@@ -40,7 +44,7 @@ def read(name: str) -> tuple[LessonText, tuple[StepText, ...]]:
     return parse(path.read_text(encoding="utf-8"))
 
 
-def parse(text: str) -> tuple[LessonText, tuple[StepText, ...]]:
+def parse(text: str) -> Sections:
     """Parse the text of a file.
 
     Raises:
@@ -48,14 +52,13 @@ def parse(text: str) -> tuple[LessonText, tuple[StepText, ...]]:
     """
     head, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     title, summary, *facts = map(_line, _blocks(head))
-    by_name = {}
+    lesson = {"title": title.removeprefix("# "), "summary": summary}
     for fact in facts:
         name, _, value = fact.partition(": ")
         if name not in _FACTS:
             raise ValueError(f"A lesson has no {name}.")
-        by_name[_FACTS[name]] = value
-    lesson = LessonText(title=title.removeprefix("# "), summary=summary, **by_name)
-    return lesson, tuple(map(_step, sections))
+        lesson[_FACTS[name]] = value
+    return lesson, list(map(_step, sections))
 
 
 def _blocks(text: str) -> list[str]:
@@ -68,7 +71,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _step(section: str) -> StepText:
+def _step(section: str) -> dict[str, Any]:
     title, _, body = section.partition("\n")
     setup, explanation, asks = list[str](), list[str](), ""
     parts: dict[str, Any] = {}
@@ -85,13 +88,12 @@ def _step(section: str) -> StepText:
             (explanation if "claim" in parts else setup).append(block)
     if (answer := parts.pop("answer", None)) is not None:
         parts["question"] = replace(parts["question"], right=int(answer) - 1)
-    return StepText(
-        title=title,
-        setup="\n\n".join(setup),
-        explanation="\n\n".join(explanation),
-        programs=tuple(map(_program, _PROGRAM.findall(body))),
-        **parts,
-    )
+    return parts | {
+        "title": title,
+        "setup": "\n\n".join(setup),
+        "explanation": "\n\n".join(explanation),
+        "programs": tuple(map(_program, _PROGRAM.findall(body))),
+    }
 
 
 def _program(block: str) -> Snippet:

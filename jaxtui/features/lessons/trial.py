@@ -12,11 +12,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Literal
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from jaxtui import format as fmt
-from jaxtui.features.lessons.base import Conclusion, LessonText, Setting, StepText
-from jaxtui.features.lessons.figures import Figures
+from jaxtui.features.lessons.base import Conclusion, Question, Setting
+from jaxtui.features.lessons.figures import Figures, MissingError
 from jaxtui.features.lessons.outcome import Outcome
 from jaxtui.features.lessons.text import read
 from jaxtui.model import (
@@ -28,7 +27,6 @@ from jaxtui.model import (
     Inputs,
     Mode,
     OpInfo,
-    Remark,
     SelectionError,
     Shown,
     Snippet,
@@ -106,14 +104,12 @@ def snippet_device(setting: Setting, device: str | None = None) -> str | None:
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """The programs and the claim of a step; its text stands in the lesson's file."""
+    """The programs of a step and the conclusion; its text is in the lesson's file."""
 
     conclude: Callable[[Figures], Conclusion]
-    """Draws the conclusion from the figures, also while they arrive."""
+    """Draws the conclusion from the figures; it may raise ``MissingError``."""
     code: Code | tuple[Code, ...] = Code()
     """The settings of the text's programs."""
-    needs: Collection[str] = ()
-    """Figures without which there is no verdict, by name."""
     works: Callable[[Setting], tuple[Work, ...]] | None = None
     """Returns the works, where they are neither programs nor one experiment."""
     cases: Callable[[Setting], Mapping[str, Case | None]] = lambda _: {}
@@ -121,18 +117,35 @@ class Trial(msgspec.Struct, frozen=True):
     run."""
     budget: float = 6.0
     """Seconds for the cases."""
-    budget_each: float | None = None
-    """The budget of each of them, seconds."""
     follow: Callable[[Setting, Outcome, int], Work | None] | None = None
     """Returns the next work, given the number of such runs so far: for a bisection."""
     picture: Callable[[Setting, Outcome], Picture | None] = lambda *_: None
     """Drawn live while the work runs, and in the end."""
 
 
-class Step(StepText, frozen=True, kw_only=True):
-    """A prediction, something that runs, a conclusion, and why."""
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A prediction, something that runs, a conclusion, and why.
 
+    Its texts are Markdown: paragraphs and code.
+    """
+
+    title: str
+    setup: str
+    """The facts that a prediction needs; it does not hold the answer."""
+    claim: str
+    """A sentence that the step's figures can confirm or refute."""
     trial: Trial
+    question: Question | None = None
+    explanation: str = ""
+    """Shown after the run."""
+    source: str = ""
+    """The source of the published figures: title, machine, year if known, and URL."""
+    programs: tuple[Snippet, ...] = ()
+    """The programs; the size and its like are given to them."""
+    holds: str = ""
+    """The comment on the figures where the claim holds."""
+    fails: str = ""
+    """The comment on the figures where it does not."""
 
     def works(self, setting: Setting) -> tuple[Work, ...]:
         """Return the works, to be run one after the other."""
@@ -145,53 +158,49 @@ class Step(StepText, frozen=True, kw_only=True):
             return tuple(code.snippet(setting, program) for code, program in pairs)
         named = trial.cases(setting).values()
         cases = tuple(dict.fromkeys(case for case in named if case is not None))
-        budget = trial.budget
-        if trial.budget_each is not None:
-            budget = trial.budget_each * len(cases)
-        return (Experiment(cases=cases, budget_seconds=budget),)
+        return (Experiment(cases=cases, budget_seconds=trial.budget),)
 
-    def figures(self, setting: Setting, outcome: Outcome) -> Figures:
-        """Return the figures so far, by name."""
+    def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
+        """Conclude from the figures; the first of them that is missing, because a case
+        failed or the run was stopped, is named.
+        """
         parts = (part for program in self.programs for part in program.parts)
         raises = [
             part.name for part in parts if isinstance(part, Shown) and part.raises
         ]
-        return Figures(setting, outcome, self.trial.cases(setting), raises)
-
-    def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
-        """Conclude from the figures; those that are missing, because a case failed or
-        the run was stopped, are named.
-        """
-        figures = self.figures(setting, outcome)
-        conclusion = self.trial.conclude(figures)
+        figures = Figures(setting, outcome, self.trial.cases(setting), raises)
+        try:
+            conclusion = self.trial.conclude(figures)
+        except MissingError as missing:
+            problem = [outcome.problem.remark] if outcome.problem else []
+            why = problem or [failure.remark for failure in outcome.failures]
+            return Conclusion(
+                None,
+                sentences=(f"Not measured on {setting.device}: {missing}.",),
+                reasons=tuple(dict.fromkeys(why)),
+            )
         fixed = {True: self.holds, False: self.fails, None: ""}[conclusion.holds]
-        words = tuple(filter(None, (*conclusion.sentences, fixed)))
-        missing = figures.missing(*self.trial.needs)
-        if words and not missing:
-            return replace(conclusion, sentences=words)
-        names = fmt.listed(missing or figures.missing(*figures.cases))
-        sentences = (f"Not measured on {setting.device}: {names}.",)
-        reasons = _reasons(outcome)
-        return Conclusion(
-            rows=conclusion.rows, holds=None, sentences=sentences, reasons=reasons
-        )
-
-
-def _reasons(outcome: Outcome) -> tuple[Remark, ...]:
-    """Return why figures of a step are missing, without repeats."""
-    if outcome.problem is not None:
-        return (outcome.problem.remark,)
-    return tuple(dict.fromkeys(failure.remark for failure in outcome.failures))
+        sentences = tuple(filter(None, (*conclusion.sentences, fixed)))
+        return replace(conclusion, sentences=sentences)
 
 
 # A lesson.
 
 
-class Lesson(LessonText, frozen=True, kw_only=True):
+class Lesson(msgspec.Struct, frozen=True, kw_only=True):
     """Steps to take one after the other, and how large what they run is."""
 
     name: str
     """The name as it is typed: ``jaxtui learn clock``."""
+    title: str
+    """A question or a claim."""
+    summary: str
+    """A sentence for the list."""
+    size_means: str = ""
+    """The quantity that the size counts, e.g. ``n of n×n``; empty if the lesson has
+    none."""
+    needs: str = ""
+    """The needs of some of its steps that a machine may not meet."""
     steps: tuple[Step, ...]
     sizes: Mapping[str, int]
     """The default size by platform; ``cpu`` is for every platform that is not named.
@@ -216,41 +225,30 @@ class Lesson(LessonText, frozen=True, kw_only=True):
         if not self.size_means:
             raise SelectionError(f"The lesson {self.name} has no size to set.")
         if not self.minimum <= size <= self.maximum:
-            raise self.refused(size)
-
-    def refused(self, size: int) -> SelectionError:
-        """Return the refusal of a size beyond those of the lesson."""
-        return SelectionError(
-            f"The size {size} does not fit the lesson {self.name}: it takes"
-            f" {self.minimum} to {self.maximum} ({self.size_means})."
-        )
+            raise SelectionError(
+                f"The size {size} does not fit the lesson {self.name}: it takes"
+                f" {self.minimum} to {self.maximum} ({self.size_means})."
+            )
 
 
 def lesson(
     name: str,
-    trials: Mapping[str, Trial],
-    *,
+    *trials: Trial,
     sizes: Mapping[str, int],
-    minimum: int = 1,
-    maximum: int = 1 << 40,
+    limits: tuple[int, int] = (1, 1 << 40),
     fits: bool = False,
 ) -> Lesson:
-    """A lesson of its text and what the steps of these titles run.
-
-    Raises:
-        ValueError: if the titles are not those of the text, in its order.
-    """
-    text, steps = read(name)
-    if (titles := [step.title for step in steps]) != list(trials):
-        raise ValueError(f"The steps of {name} are {titles}, not {list(trials)}.")
-    whole = (
-        Step(**asdict(section), trial=trial)
-        for section, trial in zip(steps, trials.values(), strict=True)
+    """A lesson of its text and what its steps run, in the order of the text."""
+    text, sections = read(name)
+    steps = tuple(
+        Step(**section, trial=trial)
+        for section, trial in zip(sections, trials, strict=True)
     )
+    minimum, maximum = limits
     return Lesson(
-        **asdict(text),
+        **text,
         name=name,
-        steps=tuple(whole),
+        steps=steps,
         sizes=sizes,
         minimum=minimum,
         maximum=maximum,

@@ -89,11 +89,11 @@ class Told(Step, frozen=True, kw_only=True):
 
 
 def trial(works: Callable[[Setting], tuple[Work, ...]], **more: Any) -> Trial:
-    return Trial(lambda figures: Conclusion(rows=(), holds=None), works=works, **more)
+    return Trial(lambda figures: Conclusion(holds=None), works=works, **more)
 
 
 def untold(_: Setting, __: Outcome) -> Conclusion:
-    return Conclusion(rows=(), holds=None, sentences=("Nothing had to be run.",))
+    return Conclusion(holds=None, sentences=("Nothing had to be run.",))
 
 
 def wrong(_: Setting, __: Outcome) -> Conclusion:

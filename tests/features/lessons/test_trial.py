@@ -6,7 +6,7 @@ import math
 
 import msgspec
 import pytest
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion, Setting
@@ -15,14 +15,12 @@ from jaxtui.features.lessons.content.numpy_or_jax import LESSON
 from jaxtui.features.lessons.figures import (
     NAN,
     Figures,
-    at_least,
+    MissingError,
     count,
     decimals,
     fastest,
-    minutes,
     near,
     over,
-    which,
 )
 from jaxtui.features.lessons.outcome import NOTHING, Outcome
 from jaxtui.features.lessons.play import conclude
@@ -30,7 +28,6 @@ from jaxtui.features.lessons.text import parse
 from jaxtui.features.lessons.trial import Code, Lesson, Step, Trial, setting, size
 from jaxtui.model import (
     Device,
-    Experiment,
     Remark,
     RunFinished,
     SelectionError,
@@ -50,7 +47,7 @@ from tests.features.lessons.figures import (
     on,
     sec,
 )
-from tests.records import case, summary, told
+from tests.records import summary, told
 
 
 def given(before: Outcome = NOTHING, **figures_: object) -> Outcome:
@@ -125,27 +122,30 @@ so.
 
 def say(seen: Figures) -> Conclusion:
     first = seen["first"]
-    rows = (seen.row("first", "first", "0.90 s CPU"), seen.row("value", "value"))
-    sentences = (f"It took {first:.0f} s.", "")
-    return Conclusion(rows=rows, holds=first > 5, sentences=sentences, answer=1)
+    rows = seen.table(("first", "first", "0.90 s CPU"), ("value", "value"))
+    return Conclusion(first > 5, 1, rows, (f"It took {first:.0f} s.", ""))
 
 
 def test_a_page_is_a_step_with_its_trial() -> None:
     page, (text,) = parse(PAGE)
-    assert (page.title, page.summary) == ("A page", "What it is about, in two lines.")
-    assert (page.size_means, page.needs) == ("n of n×n", "A clock.")
-    assert text.setup == "Prose with `code`.\n\n    x = 1\n\n    y = 2\n\nMore to know."
-    assert text.explanation == "Why it is\nso.\n\n    z = 3"
-    assert text.question is not None
-    assert text.question.text == "How many, then?"
-    assert text.question.choices == ("One", "Two, at the most")
-    assert (text.claim, text.source) == ("It is true.", "A book.")
+    assert page == {
+        "title": "A page",
+        "summary": "What it is about, in two lines.",
+        "size_means": "n of n×n",
+        "needs": "A clock.",
+    }
+    step = Step(**text, trial=Trial(say, Code(given=size)))
+    assert step.setup == "Prose with `code`.\n\n    x = 1\n\n    y = 2\n\nMore to know."
+    assert step.explanation == "Why it is\nso.\n\n    z = 3"
+    assert step.question is not None
+    assert step.question.text == "How many, then?"
+    assert step.question.choices == ("One", "Two, at the most")
+    assert (step.claim, step.source) == ("It is true.", "A book.")
     with pytest.raises(ValueError, match="no Sizes"):
         parse(PAGE.replace("Size:", "Sizes:"))
     with pytest.raises(ValueError, match="begins with a comment, its title, and not"):
         parse(PAGE.replace("# Two of them", "two = 2"))
     # What runs.
-    step = Step(**asdict(text), trial=Trial(say, Code(given=size), needs=("first",)))
     there = replace(on(CLOCK), size=2000)
     (snippet,) = step.works(there)
     parts = [(type(one).__name__, one.name, one.code) for one in snippet.parts]
@@ -169,9 +169,9 @@ def test_a_page_is_a_step_with_its_trial() -> None:
     assert isinstance(seen.rows[0].published[0], fmt.Figure)
     less = step.conclude(there, given(first=sec(1)))
     assert (less.holds, less.sentences[-1]) == (False, "It is not.")
+    assert less.rows[1].texts()[1] == "—"
     nothing = step.conclude(there, NOTHING)
-    assert (nothing.holds, nothing.answer) == (None, None)
-    assert nothing.rows[0].texts()[1] == "—"
+    assert (nothing.holds, nothing.answer, nothing.rows) == (None, None, ())
     assert "first" in nothing.sentences[0]
     refused = Value(name="first", text="", error="ValueError: no")
     shown = step.conclude(there, after(SnippetShown(value=refused)))
@@ -198,44 +198,61 @@ SEEN = after(
 
 
 def test_figures_by_name() -> None:
-    seen = found(SEEN)
-    assert seen["a"] == pytest.approx(9e-3)
+    seen = Figures(on(CLOCK), SEEN, {}, raises=["r"])
+    assert seen["a"] == seen.get("a") == pytest.approx(9e-3)
     assert (seen["v"], seen.numbers("n")) == (1.0, (1.0, 2.0))
-    assert math.isnan(seen["nothing"])
     assert (seen.ratio("a", "b"), seen.times("a", "b")) == ("18×", "18 times")
     assert seen.times("a", "nothing") == "— times"
-    assert (seen.shown("v"), seen.shown("v", 5)) == ("[1. 2. 3.]", "[1.…")
-    assert (seen.shown("nothing"), seen.cell("nothing")) == ("—", "—")
-    assert seen.missing("a", "r", "nothing") == ["r", "nothing"]
-    assert [seen.is_true("v", "n"), seen.is_true("v", "no")] == [True, False]
-    assert not seen.is_true("r")
-    assert [seen.succeeded(name) for name in ("v", "r", "x")] == [True, False, False]
-    assert seen.failed_with("r", "ValueError", "second")
-    assert not seen.failed_with("r", "ValueError", "third")
-    assert not seen.failed_with("v", "ValueError")
+    assert (seen.text("v"), seen.text("v", 5)) == ("[1. 2. 3.]", "[1.…")
+    assert (seen.text("r"), seen.cell("nothing")) == ("ValueError: first line", "—")
+    assert [seen.has("a", "n"), seen.has("a", "r"), seen.has("x")] == [1, 0, 0]
+    assert [seen.succeeded(*names) for names in (["v"], "vr")] == [True, False]
+    assert seen.raised("r", "ValueError", "second")
+    assert not seen.raised("r", "ValueError", "third")
+    assert not seen.raised("v", "ValueError")
+
+
+def test_a_figure_that_is_missing_or_has_an_error_stops_the_conclusion() -> None:
+    seen = found(SEEN)
+    assert math.isnan(seen.get("nothing"))
+    for ask in (
+        lambda: seen["nothing"],
+        lambda: seen["r"],
+        lambda: seen.text("r"),
+        lambda: seen.numbers("a"),
+        lambda: seen.succeeded("nothing"),
+        lambda: seen.measured("JAX"),
+        lambda: seen.loop("never"),
+    ):
+        with pytest.raises(MissingError):
+            ask()
+
+
+def test_a_row_has_a_figure_by_its_name_seconds_or_words() -> None:
+    rows = found(SEEN).table(
+        ("by name", "a", "0.90 s CPU", "a remark"),
+        ("seconds", 2),
+        ("nothing", None),
+        ("words", ("of ", fmt.figure(3.0))),
+        ("a rate", fmt.figure(4e9, "B/s")),
+    )
+    assert [row.texts()[1:] for row in rows] == [
+        ("9.00 ms", "0.90 s CPU", "a remark"),
+        ("2.00 s", "", ""),
+        ("—", "", ""),
+        ("of 3.00 s", "", ""),
+        ("4.00 GB/s", "", ""),
+    ]
 
 
 def test_numbers_that_are_missing_stay_missing() -> None:
     for above, below in ((NAN, 1.0), (1.0, NAN), (1.0, 0.0), (float("inf"), 1.0)):
         assert math.isnan(over(above, below))
-    assert [at_least(6, 3, 2), at_least(6, 4, 2), at_least(NAN, 1, 2)] == [
-        True,
-        False,
-        None,
-    ]
-    for number, index in ((1.0, 0), (1.25, 1), (4.9, 1), (5.0, 2), (NAN, None)):
-        assert which(number, 1.25, 5) == index
     assert (fastest(3.0, NAN, 1.0), fastest(NAN)) == (2, None)
     for other, close in (((1.0, 2.0), True), ((1.0, 2.2), False), ((1.0,), False)):
         assert near(other, (1.0, 2.01), 0.1) == close
     assert (decimals((1.0, 0.196612)), decimals(())) == ("1, 0.19661", "—")
     assert (count(1e3), count(NAN)) == ("1,000", "—")
-    assert [minutes(one) for one in (2.0, 200.0, 7200.0, NAN)] == [
-        "2.00 s",
-        "3:20 min",
-        "2:00:00 h",
-        "—",
-    ]
 
 
 # Settings.
@@ -384,12 +401,3 @@ def test_what_was_broken_off_is_no_verdict() -> None:
     lost = conclude(step, there, after(ended, before=outcome(*CONFIRMING)))
     assert (lost.holds, lost.sentences) == (None, ())
     assert [doubt.code for doubt in lost.doubts] == ["step-incomplete"]
-
-
-def test_a_budget_of_each_case_is_for_as_many_as_this_machine_can_run() -> None:
-    named = {"a": case(size=1), "again": case(size=1), "b": case(size=2), "c": None}
-    trial = Trial(say, cases=lambda _: named, budget_each=3.0)
-    step = Step(title="", setup="", claim="", trial=trial)
-    (experiment,) = step.works(on(CLOCK))
-    assert isinstance(experiment, Experiment)
-    assert ([one.size for one in experiment.cases], experiment.budget) == ([1, 2], 6.0)

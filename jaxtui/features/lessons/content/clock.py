@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
+from bisect import bisect
 
 from jaxtui import format as fmt
-from jaxtui.features.lessons.base import Conclusion, Row
-from jaxtui.features.lessons.figures import NAN, Figures, count, over, times, which
+from jaxtui.features.lessons.base import Conclusion
+from jaxtui.features.lessons.figures import Figures, MissingError, count, over, times
 from jaxtui.features.lessons.trial import (
     Code,
     Trial,
@@ -15,8 +15,7 @@ from jaxtui.features.lessons.trial import (
     numpy_case,
     size,
 )
-from jaxtui.format import seconds
-from jaxtui.model import Remark
+from jaxtui.format import figure, seconds
 
 FAR = 5.0
 """The least factor by which a stopwatch reads too little, before this lesson calls it a
@@ -29,107 +28,81 @@ WAIT = "block_until_ready"
 
 
 def _readings(figures: Figures) -> Conclusion:
-    call, wait, row = figures["plain call"], figures[WAIT], figures.row
-    factor = figures.times(WAIT, "plain call")
+    call, wait = figures["plain call"], figures[WAIT]
     copy = "with the copy to the host" if figures.setting.accelerated else "no copy"
-    until = "until the result was ready"
-    return Conclusion(
-        holds=wait >= FAR * call,
-        answer=which(over(wait, call), 1.25, FAR),
-        rows=(
-            row("jnp.dot(x, x)", "plain call", "269 µs", "until the call returned"),
-            row("np.asarray(jnp.dot(x, x))", "np.asarray", "8.09 ms", copy),
-            row("jnp.dot(x, x).block_until_ready()", WAIT, "4.92 ms", until),
-        ),
-        sentences=(
-            f"The plain call read {seconds(call)}, but the product took "
-            f"{seconds(wait)}: {factor} as long.",
-        ),
+    rows = figures.table(
+        ("jnp.dot(x, x)", "plain call", "269 µs", "until the call returned"),
+        ("np.asarray(jnp.dot(x, x))", "np.asarray", "8.09 ms", copy),
+        ("….block_until_ready()", WAIT, "4.92 ms", "until the result was ready"),
     )
+    sentence = (
+        f"The plain call read {seconds(call)}, but the product took {seconds(wait)}:"
+        f" {figures.times(WAIT, 'plain call')} as long."
+    )
+    answer = bisect((1.25, FAR), over(wait, call))
+    return Conclusion(wait >= FAR * call, answer, rows, [sentence])
 
 
 def _speeds(figures: Figures) -> Conclusion:
     flops, jax = 2.0 * figures.setting.size**3, figures.measured("JAX")
-    dispatch = jax.dispatch.median if jax and jax.dispatch else NAN
-    work = jax.work_seconds if jax and jax.work_seconds else NAN
-    claimed, real = over(flops, dispatch), over(flops, work)
-    factor = over(claimed, real)
-    peak = jax.peak if jax and jax.peak and jax.peak.flops_per_second else None
-    chip = peak.flops_per_second if peak else None
-
-    def row(what: str, speed: float | None, *remark: fmt.Cell | Remark) -> Row:
-        return Row(what, (fmt.figure(speed, "FLOP/s"),), remark=remark)
-
-    host = figures.why("NumPy") or ("on the host's CPU",)
-    numpy = over(flops, figures["NumPy"])
-    over_call, over_work = fmt.figure(dispatch), fmt.figure(work)
-    rows = (
-        row("claimed by the plain call", claimed, "FLOPs over ", over_call),
-        row("done by JAX", real, "FLOPs over ", over_work),
-        row("done by NumPy, which blocks", numpy, *host),
-        row("the chip's peak", chip, peak.source if peak else "not known here"),
+    if not jax.dispatch or not jax.work_seconds:
+        raise MissingError("JAX")
+    claimed, real = flops / jax.dispatch.median, flops / jax.work_seconds
+    numpy = figure(over(flops, figures.get("NumPy")), "FLOP/s")
+    chip = jax.peak.flops_per_second if jax.peak else None
+    source = (jax.peak.source,) if jax.peak and chip else "not known here"
+    claim = "FLOPs over ", figure(jax.dispatch.median)
+    work = "FLOPs over ", figure(jax.work_seconds)
+    host = figures.why("NumPy") or "on the host's CPU"
+    rows = figures.table(
+        ("claimed by the plain call", figure(claimed, "FLOP/s"), "", claim),
+        ("done by JAX", figure(real, "FLOP/s"), "", work),
+        ("done by NumPy, which blocks", numpy, "", host),
+        ("the chip's peak", figure(chip, "FLOP/s"), "", source),
     )
-    if math.isnan(factor):
-        return Conclusion(rows=rows, holds=None)
-    return Conclusion(
-        holds=claimed >= FAR * real,
-        answer=which(factor, 2, FAR),
-        rows=rows,
-        sentences=(
-            f"The plain call claims {fmt.rate(claimed)}; this machine did "
-            f"{fmt.rate(real)}, {times(factor)} less.",
-            f"No chip of this kind is that fast: its peak is {fmt.rate(chip)}."
-            if chip and claimed > chip
-            else "",
-        ),
-    )
+    sentences = [
+        f"The plain call claims {fmt.rate(claimed)}; this machine did"
+        f" {fmt.rate(real)}, {times(claimed / real)} less."
+    ]
+    if chip and claimed > chip:
+        peak = f"its peak is {fmt.rate(chip)}"
+        sentences.append(f"No chip of this kind is that fast: {peak}.")
+    answer = bisect((2, FAR), claimed / real)
+    return Conclusion(claimed >= FAR * real, answer, rows, sentences)
 
 
 def _audited(figures: Figures) -> Conclusion:
     reading, took = figures["it read"], figures["the work took"]
     mistakes, remaining = figures["findings"], figures["findings, mended"]
     mended = figures["it read, mended"]
+    rows = figures.table(
+        ("first program: its clock", reading),
+        ("first program: its work", took),
+        ("first program: mistakes", (count(mistakes),)),
+        ("second program: its clock", mended),
+        ("second program: mistakes", (count(remaining),)),
+    )
+    audit = figures.text("what the audit says", SENTENCE_LENGTH) if mistakes else ""
     return Conclusion(
-        holds=(mistakes, remaining) == (1, 0),
-        answer=1 if mistakes == 1 and took >= FAR * reading else None,
-        rows=(
-            Row("first program: its clock", (fmt.figure(reading),)),
-            Row("first program: its work", (fmt.figure(took),)),
-            Row("first program: mistakes", (count(mistakes),)),
-            Row("second program: its clock", (fmt.figure(mended),)),
-            Row("second program: mistakes", (count(remaining),)),
-        ),
-        sentences=(
-            figures.shown("what the audit says", SENTENCE_LENGTH) if mistakes else "",
-            f"The second program reads {seconds(mended)}.",
-        ),
+        (mistakes, remaining) == (1, 0),
+        1 if mistakes == 1 and took >= FAR * reading else None,
+        rows,
+        (audit, f"The second program reads {seconds(mended)}."),
     )
 
 
 LESSON = lesson(
     "clock",
-    {
-        "One product, three readings": Trial(
-            _readings,
-            Code(4.0, size),
-            needs=("plain call", WAIT),
-        ),
-        "The speed that a plain call claims": Trial(
-            _speeds,
-            needs=("JAX",),
-            cases=lambda setting: {
-                "JAX": jax_case(setting.device, "matmul", setting.size),
-                "NumPy": numpy_case("matmul", setting.size),
-            },
-        ),
-        "A program that times itself": Trial(
-            _audited,
-            Code(20.0, size),
-            needs=("findings", "findings, mended", "it read", "the work took"),
-        ),
-    },
+    Trial(_readings, Code(4.0, size)),
+    Trial(
+        _speeds,
+        cases=lambda setting: {
+            "JAX": jax_case(setting.device, "matmul", setting.size),
+            "NumPy": numpy_case("matmul", setting.size),
+        },
+    ),
+    Trial(_audited, Code(20.0, size)),
     sizes={"cpu": 1000, "gpu": 4000, "tpu": 4000},
-    minimum=64,
-    maximum=20_000,
+    limits=(64, 20_000),
     fits=True,
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from jaxtui.features.lessons.base import Conclusion, Row, Text
-from jaxtui.features.lessons.figures import Figures, count, over, times, which
+from bisect import bisect
+
+from jaxtui.features.lessons.base import Conclusion
+from jaxtui.features.lessons.figures import Figures, count, over, times
 from jaxtui.features.lessons.trial import (
     Code,
     Trial,
@@ -22,116 +24,86 @@ FEWER = 2.0
 
 
 def _compiled(figures: Figures) -> Conclusion:
-    eager, jit, numpy = figures["eager"], figures["jit"], figures["NumPy"]
-    row, gpu = figures.row, figures.setting.accelerated
-    holds, faster = eager >= FASTER * jit, figures.times("eager", "jit")
-    than = f"NumPy took {seconds(numpy)}."
-    if holds:
-        less = "less" if eager < numpy else "more"
-        than += (
-            f" Eager JAX, which works in the same way, took {less} than that; "
-            "compiling gains most."
-        )
-    return Conclusion(
-        holds=holds,
-        answer=which(over(eager, jit), FASTER, 5),
-        rows=(
-            row("NumPy", "NumPy", "7.6 ms"),
-            row("JAX, eager", "eager", "1.21 ms, GPU" if gpu else "4.8 ms, CPU"),
-            row("JAX, jit", "jit", "130 µs, GPU"),
-        ),
-        sentences=(
-            f"Eager JAX took {seconds(eager)}, the compiled function {seconds(jit)}: "
-            f"the same lines {faster} as fast.",
-            "" if figures.missing("NumPy") else than,
-        ),
+    eager, jit = figures["eager"], figures["jit"]
+    numpy, faster = figures.get("NumPy"), figures.times("eager", "jit")
+    gpu = figures.setting.accelerated
+    rows = figures.table(
+        ("NumPy", "NumPy", "7.6 ms"),
+        ("JAX, eager", "eager", "1.21 ms, GPU" if gpu else "4.8 ms, CPU"),
+        ("JAX, jit", "jit", "130 µs, GPU"),
     )
+    less = "less" if eager < numpy else "more"
+    sentences = (
+        f"Eager JAX took {seconds(eager)}, the compiled function {seconds(jit)}: the"
+        f" same lines {faster} as fast.",
+        f"NumPy took {seconds(numpy)}. Eager JAX, which works in the same way, took"
+        f" {less} than that."
+        if figures.has("NumPy")
+        else "",
+    )
+    answer = bisect((FASTER, 5), over(eager, jit))
+    return Conclusion(eager >= FASTER * jit, answer, rows, sentences)
 
 
 def _kernels(figures: Figures) -> Conclusion:
     steps, kernels = figures["steps"], figures["kernels"]
     whole, fused = figures["bytes, step by step"], figures["bytes, fused"]
     eager, jit = figures["eager"], figures["jit"]
-    timed, holds = not figures.missing("eager", "jit"), kernels < steps
+    left = "one kernel" if kernels == 1 else f"{count(kernels)} kernels"
 
-    def moved(what: str, bytes_: float, duration: float) -> Row:
+    def moved(what: str, bytes_: float, duration: float) -> tuple[object, ...]:
         speed = figure(over(bytes_, duration), "B/s")
-        remark: Text = ("in ", figure(duration), ": ", speed) if timed else ""
-        return Row(what, (figure(bytes_, "memory"),), remark=remark)
+        remark = "in ", figure(duration), ": ", speed
+        return what, figure(bytes_, "memory"), "", remark
 
-    kernels_text = "one kernel" if kernels == 1 else f"{count(kernels)} kernels"
-    return Conclusion(
-        holds=holds and whole >= FEWER * fused,
-        answer=0 if kernels >= steps else 2 if kernels == 1 else 1,
-        rows=(
-            Row(
-                "eager: kernels that ran",
-                count(steps),
-                remark=figures.shown("names of the steps"),
-            ),
-            Row(
-                "jit: kernels left",
-                count(kernels),
-                remark=figures.shown("what is left"),
-            ),
-            moved("eager: bytes moved", whole, eager),
-            moved("jit: bytes moved", fused, jit),
-        ),
-        sentences=(
-            f"Eager JAX ran {count(steps)} kernels, which moved {bytes_text(whole)} "
-            "from and to memory.",
-            f"XLA left {kernels_text} and {bytes_text(fused)}: "
-            f"{times(over(whole, fused))} less.",
-            f"The time went from {seconds(eager)} to {seconds(jit)}." if timed else "",
-        ),
+    names, rest = figures.cell("names of the steps"), figures.cell("what is left")
+    rows = figures.table(
+        ("eager: kernels that ran", (count(steps),), "", (names,)),
+        ("jit: kernels left", (count(kernels),), "", (rest,)),
+        moved("eager: bytes moved", whole, eager),
+        moved("jit: bytes moved", fused, jit),
     )
+    sentences = (
+        f"Eager JAX ran {count(steps)} kernels, which moved {bytes_text(whole)} from"
+        " and to memory.",
+        f"XLA left {left} and {bytes_text(fused)}: {times(over(whole, fused))} less.",
+        f"The time went from {seconds(eager)} to {seconds(jit)}.",
+    )
+    holds = kernels < steps and whole >= FEWER * fused
+    answer = 0 if kernels >= steps else 2 if kernels == 1 else 1
+    return Conclusion(holds, answer, rows, sentences)
 
 
 def _lines(figures: Figures) -> Conclusion:
     kernels, together = figures["kernels"], figures["most lines in one kernel"]
     step, product = figures["a step takes"], figures["the product takes"]
-    return Conclusion(
-        holds=together == 3 and kernels == 2,
-        answer={1.0: 0, 3.0: 1, 4.0: 2}.get(together),
-        rows=(
-            Row(
-                "kernels", count(kernels), remark=figures.shown("lines of each kernel")
-            ),
-            Row("a step", (figure(step),)),
-            Row("of it the product", (figure(product),)),
-        ),
-        sentences=(
-            f"Four lines became {count(kernels)} kernels; one of them holds"
-            f" {count(together)} lines.",
-            f"The product takes {seconds(product)} of {seconds(step)}.",
-        ),
+    lines = figures.cell("lines of each kernel")
+    rows = figures.table(
+        ("kernels", (count(kernels),), "", (lines,)),
+        ("a step", step),
+        ("of it the product", product),
     )
+    sentences = (
+        f"Four lines became {count(kernels)} kernels; one of them holds"
+        f" {count(together)} lines.",
+        f"The product takes {seconds(product)} of {seconds(step)}.",
+    )
+    answer = {1.0: 0, 3.0: 1, 4.0: 2}.get(together)
+    return Conclusion(together == 3 and kernels == 2, answer, rows, sentences)
 
 
 LESSON = lesson(
     "fusion",
-    {
-        "The same lines, compiled or not": Trial(
-            _compiled,
-            cases=lambda setting: {
-                "NumPy": numpy_case("selu", setting.size),
-                "eager": jax_case(setting.device, "selu", setting.size, "eager"),
-                "jit": jax_case(setting.device, "selu", setting.size),
-            },
-            needs=("eager", "jit"),
-        ),
-        "How many kernels, how many bytes": Trial(
-            _kernels,
-            Code(4.0, size),
-            needs=("kernels", "steps", "bytes, step by step", "bytes, fused"),
-        ),
-        "Which line takes the time": Trial(
-            _lines,
-            Code(20.0, size),
-            needs=("kernels", "most lines in one kernel", "a step takes"),
-        ),
-    },
+    Trial(
+        _compiled,
+        cases=lambda setting: {
+            "NumPy": numpy_case("selu", setting.size),
+            "eager": jax_case(setting.device, "selu", setting.size, "eager"),
+            "jit": jax_case(setting.device, "selu", setting.size),
+        },
+    ),
+    Trial(_kernels, Code(4.0, size)),
+    Trial(_lines, Code(20.0, size)),
     sizes={"cpu": 1_000_000},
-    minimum=1000,
-    maximum=100_000_000,
+    limits=(1000, 100_000_000),
 )

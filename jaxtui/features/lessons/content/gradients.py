@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from itertools import pairwise
 
 from jaxtui import format as fmt
-from jaxtui.features.lessons.base import Conclusion, Row, Setting
-from jaxtui.features.lessons.figures import NAN, Figures, decimals, minutes, near, over
+from jaxtui.features.lessons.base import Conclusion, Setting
+from jaxtui.features.lessons.figures import Figures, MissingError, decimals, near, over
 from jaxtui.features.lessons.outcome import Outcome
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size, snippet_device
 from jaxtui.format import seconds
@@ -26,154 +27,131 @@ STEPS = 20
 
 
 def _logistic(figures: Figures) -> Conclusion:
-    names = ("grad", "differences", "formula")
-    grad, differences, formula = map(figures.numbers, names)
-    published, holds = decimals(LOGISTIC), near(grad, LOGISTIC, 2e-5)
+    grad, differences, formula = (
+        figures.numbers(name) for name in ("grad", "differences", "formula")
+    )
 
     def off(numbers: tuple[float, ...]) -> str:
         pairs = zip(numbers, grad, strict=False)
-        same = bool(numbers) and len(numbers) == len(grad)
-        return fmt.error(max(abs(a - b) for a, b in pairs) if same else None)
+        return fmt.error(max((abs(a - b) for a, b in pairs), default=None))
 
-    def row(what: str, numbers: tuple[float, ...]) -> Row:
-        remark = f"off by up to {off(numbers)}"
-        return Row(what, decimals(numbers), remark=remark)
-
-    verdict = "the published numbers" if holds else f"and {published} was published"
-    return Conclusion(
-        holds=holds,
-        answer=1 if figures.is_true("function") else None,
-        rows=(
-            Row("grad(sum_logistic)(x)", decimals(grad), published),
-            row("differences, float32", differences),
-            row("exp(−x) / (1 + exp(−x))²", formula),
+    published, holds = decimals(LOGISTIC), near(grad, LOGISTIC, 2e-5)
+    rows = figures.table(
+        ("grad(sum_logistic)(x)", (decimals(grad),), published),
+        (
+            "differences, float32",
+            (decimals(differences),),
+            "",
+            f"off by up to {off(differences)}",
         ),
-        sentences=(
-            f"grad gave {decimals(grad)}, {verdict}.",
-            f"It agrees with the formula to {off(formula)}; the differences are off by "
-            f"{off(differences)}, because they divide the rounding errors of float32 "
-            "by a small step. grad takes no step: it differentiates each operation by "
-            "its rule.",
+        (
+            "exp(−x) / (1 + exp(−x))²",
+            (decimals(formula),),
+            "",
+            f"off by up to {off(formula)}",
         ),
     )
+    verdict = "the published numbers" if holds else f"and {published} was published"
+    sentences = (
+        f"grad gave {decimals(grad)}, {verdict}.",
+        f"It agrees with the formula to {off(formula)}; the differences are off by"
+        f" {off(differences)}, because they divide the rounding errors of float32 by a"
+        " small step. grad takes none: it differentiates each operation by its rule.",
+    )
+    return Conclusion(holds, 1 if figures["function"] else None, rows, sentences)
 
 
 # Which of three is right?
 
-_AT = {"11": ("5335.99173553719", "5335.9917", "5335.992456821259"), "0.5": ("",) * 3}
-"""The points of differentiation of the two polynomials, and the published values of the
-first."""
-
-_DERIVATIVES = ("hand", "grad f", "grad g", "diff f", "diff g")
+_PUBLISHED = {"hand 11": "5335.99173553719", "grad f 11": "5335.9917"}
+_PUBLISHED["diff f 11"] = "5335.992456821259"
 
 
 def _signs(figures: Figures) -> Conclusion:
-    numbers = figures.numbers
-
     def agree(first: str, second: str) -> bool:
-        return near(numbers(first), numbers(second), 1e-4)
-
-    def rows(at: str, hand: str, grad: str, differences: str) -> tuple[Row, ...]:
-        return tuple(
-            Row(what, decimals(numbers(f"{name} {at}")), published)
-            for what, name, published in (
-                (f"by hand, x = {at}", "hand", hand),
-                ("  grad, + 1/x", "grad f", grad),
-                ("  differences, + 1/x", "diff f", differences),
-                ("  grad, − 1/x", "grad g", ""),
-                ("  differences, − 1/x", "diff g", ""),
-            )
-        )
+        return near(figures.numbers(first), figures.numbers(second), 1e-4)
 
     # The derivative by hand is that of f and not that of g.
+    points = ("11", "0.5")
     right = all(
         agree(f"grad f {at}", f"hand {at}") and not agree(f"grad g {at}", f"hand {at}")
-        for at in _AT
+        for at in points
     )
-    sure = all(agree(f"grad {f} {at}", f"diff {f} {at}") for f in "fg" for at in _AT)
-    hand, grad, differences = (
-        figures[f"{name} 0.5"] for name in ("hand", "grad g", "diff g")
+    sure = all(agree(f"grad {f} {at}", f"diff {f} {at}") for f in "fg" for at in points)
+    rows = []
+    for at in points:
+        for what, name in (
+            (f"by hand, x = {at}", f"hand {at}"),
+            ("  grad, + 1/x", f"grad f {at}"),
+            ("  differences, + 1/x", f"diff f {at}"),
+            ("  grad, − 1/x", f"grad g {at}"),
+            ("  differences, − 1/x", f"diff g {at}"),
+        ):
+            numbers = decimals(figures.numbers(name))
+            rows.append((what, (numbers,), _PUBLISHED.get(name, "")))
+    sentence = (
+        f"For −1/x at 0.5 the hand derivative says {figures['hand 0.5']:g}; grad says"
+        f" {figures['grad g 0.5']:g}, and the differences {figures['diff g 0.5']:.6g}."
     )
-    return Conclusion(
-        holds=right and sure,
-        answer=1 if right else None,
-        rows=tuple(
-            row for at, published in _AT.items() for row in rows(at, *published)
-        ),
-        sentences=(
-            f"For −1/x at 0.5 the hand derivative says {hand:g}; grad says {grad:g}, "
-            f"and the differences {differences:.6g}.",
-        ),
-    )
+    answer = 1 if right else None
+    return Conclusion(right and sure, answer, figures.table(*rows), [sentence])
 
 
 # Forward and reverse.
 
-_APART = ("one", "many", "jvp", "vjp")
-"""The names of the comparisons of the two modes."""
-
-_TIMES = ("forward one", "reverse one", "forward many", "reverse many")
-
 
 def _modes(figures: Figures) -> Conclusion:
-    row, apart = figures.row, [figures[name] for name in _APART]
-    forward, reverse, many_forward, many_reverse = (figures[name] for name in _TIMES)
-    worst = max((distance for distance in apart if distance == distance), default=NAN)
-    same, ratio = worst < 1e-3, over(forward, reverse)
-    return Conclusion(
-        holds=same
-        and forward >= CHEAPER * reverse
-        and many_reverse >= CHEAPER * many_forward,
-        answer=1 if ratio > 1.5 else 0 if ratio < 1 / 1.5 else 2,
-        rows=(
-            row("forward mode, 1000 → 1", "forward one", "", "jacfwd: 1000 pushes"),
-            row("reverse mode, 1000 → 1", "reverse one", "", "jacrev: one pull"),
-            row("forward mode, 1 → 1000", "forward many", "", "jacfwd: one push"),
-            row("reverse mode, 1 → 1000", "reverse many", "", "jacrev: 1000 pulls"),
-            Row(
-                "largest difference",
-                fmt.error(worst),
-                remark="relative; jvp and vjp included",
-            ),
-        ),
-        sentences=(
-            f"1000 → 1: forward took {figures.ratio('forward one', 'reverse one')} the "
-            "time of reverse.",
-            f"1 → 1000: reverse took {figures.ratio('reverse many', 'forward many')} "
-            "the time of forward.",
-            f"{'The results agree to' if same else 'But the results differ by'} "
-            f"{fmt.error(worst)}.",
-        ),
+    worst = max(figures[name] for name in ("one", "many", "jvp", "vjp"))
+    forward, reverse = figures["forward one"], figures["reverse one"]
+    many_forward, many_reverse = figures["forward many"], figures["reverse many"]
+    same, agree = worst < 1e-3, "relative; jvp and vjp included"
+    rows = figures.table(
+        ("forward mode, 1000 → 1", "forward one", "", "jacfwd: 1000 pushes"),
+        ("reverse mode, 1000 → 1", "reverse one", "", "jacrev: one pull"),
+        ("forward mode, 1 → 1000", "forward many", "", "jacfwd: one push"),
+        ("reverse mode, 1 → 1000", "reverse many", "", "jacrev: 1000 pulls"),
+        ("largest difference", (fmt.error(worst),), "", agree),
     )
+    sentences = (
+        f"1000 → 1: forward took {figures.ratio('forward one', 'reverse one')} the time"
+        " of reverse.",
+        f"1 → 1000: reverse took {figures.ratio('reverse many', 'forward many')} the"
+        " time of forward.",
+        f"{'The results agree to' if same else 'But the results differ by'}"
+        f" {fmt.error(worst)}.",
+    )
+    cheaper = forward >= CHEAPER * reverse and many_reverse >= CHEAPER * many_forward
+    answer = (0, 2, 1)[bisect((1 / 1.5, 1.5), over(forward, reverse))]
+    return Conclusion(same and cheaper, answer, rows, sentences)
 
 
 # What a gradient costs.
 
 
 def _price(figures: Figures) -> Conclusion:
-    row, n = figures.row, figures.setting.size
-    value, both = figures["value"], figures["both"]
-    ratio, differences = over(both, value), minutes((n + 1) * value)
-    return Conclusion(
-        holds=both <= CHEAP * value,
-        answer=0 if ratio <= CHEAP else 1 if ratio < n / 2 else 2,
-        rows=(
-            row("the value, jitted", "value"),
-            row("value_and_grad, jitted", "both", remark=f"{fmt.count(n)} derivatives"),
-            Row("in values", figures.ratio("both", "value")),
-            Row(
-                "by differences",
-                differences,
-                remark=f"{fmt.count(n + 1)} values, computed from the first row",
-            ),
-        ),
-        sentences=(
-            f"The value took {seconds(value)}, the value with {fmt.count(n)} "
-            f"derivatives {seconds(both)}: {figures.times('both', 'value')}.",
-            f"One-sided differences would need {fmt.count(n + 1)} values: "
-            f"{differences}.",
-        ),
+    n, value, both = figures.setting.size, figures["value"], figures["both"]
+    ratio, computed = over(both, value), "values, computed from the first row"
+    differences = _minutes((n + 1) * value)
+    rows = figures.table(
+        ("the value, jitted", "value"),
+        ("value_and_grad, jitted", "both", "", f"{fmt.count(n)} derivatives"),
+        ("in values", (figures.ratio("both", "value"),)),
+        ("by differences", (differences,), "", f"{fmt.count(n + 1)} {computed}"),
     )
+    sentences = (
+        f"The value took {seconds(value)}, the value with {fmt.count(n)} derivatives"
+        f" {seconds(both)}: {figures.times('both', 'value')}.",
+        f"One-sided differences would need {fmt.count(n + 1)} values: {differences}.",
+    )
+    answer = 0 if ratio <= CHEAP else 1 if ratio < n / 2 else 2
+    return Conclusion(ratio <= CHEAP, answer, rows, sentences)
+
+
+def _minutes(duration: float) -> str:
+    """A time that may be hours."""
+    if duration < 120:
+        return seconds(duration)
+    return f"{fmt.duration(duration)} {'h' if duration >= 3600 else 'min'}"
 
 
 # Twenty steps downhill.
@@ -182,31 +160,22 @@ def _price(figures: Figures) -> Conclusion:
 def _descent(figures: Figures) -> Conclusion:
     losses, line = figures.numbers("losses"), figures.numbers("parameters")
     if len(losses) != STEPS + 1 or len(line) != 2:
-        losses, line = (NAN, NAN), (NAN, NAN)
+        raise MissingError("losses")
     first, last = losses[0], losses[-1]
     falling = sum(after < before for before, after in pairwise(losses))
-
-    def row(what: str, loss: float) -> Row:
-        return Row(what, fmt.ABSENT if loss != loss else f"{loss:.3g}")
-
-    return Conclusion(
-        holds=falling == STEPS and last < 0.1 * first if last == last else None,
-        answer=0 if falling == STEPS else 2 if last >= first else 1,
-        rows=(
-            row("loss before the first step", first),
-            row("loss after 20 steps", last),
-            Row(
-                "slope and offset",
-                decimals(figures.numbers("parameters"), 2),
-                remark="the data were made with 3 and 2",
-            ),
-        ),
-        sentences=(
-            f"{falling} of 20 steps lowered the loss, from {first:.3g} to {last:.3g}.",
-            f"The line is {line[0]:.2f}·x + {line[1]:.2f}. The program defines only "
-            "the loss; grad makes the derivative.",
-        ),
+    made = "the data were made with 3 and 2"
+    rows = figures.table(
+        ("loss before the first step", (f"{first:.3g}",)),
+        ("loss after 20 steps", (f"{last:.3g}",)),
+        ("slope and offset", (decimals(line, 2),), "", made),
     )
+    sentences = (
+        f"{falling} of 20 steps lowered the loss, from {first:.3g} to {last:.3g}.",
+        f"The line is {line[0]:.2f}·x + {line[1]:.2f}. The program defines only the"
+        " loss; grad makes the derivative.",
+    )
+    answer = 0 if falling == STEPS else 2 if last >= first else 1
+    return Conclusion(falling == STEPS and last < 0.1 * first, answer, rows, sentences)
 
 
 def _loss_picture(setting: Setting, outcome: Outcome) -> Picture | None:
@@ -214,40 +183,17 @@ def _loss_picture(setting: Setting, outcome: Outcome) -> Picture | None:
     losses = value.numbers if value else ()
     if len(losses) < 2:
         return None
-    return Picture(
-        series=(Series(label="loss", x=range(len(losses)), y=losses, points=True),),
-        x=Axis(label="step"),
-        y=Axis(label="loss", log=True),
-        title="Loss by step",
-    )
+    curve = Series("loss", range(len(losses)), losses, points=True)
+    return Picture((curve,), Axis("step"), Axis("loss", log=True), "Loss by step")
 
 
 LESSON = lesson(
     "gradients",
-    {
-        "grad takes a function and returns one": Trial(
-            _logistic, needs=("grad", "differences", "formula")
-        ),
-        "Which of three is right?": Trial(
-            _signs,
-            Code(device=lambda s: snippet_device(s, s.processor), x64=True),
-            needs=tuple(f"{of} {at}" for of in _DERIVATIVES for at in _AT),
-        ),
-        "Forward and reverse": Trial(
-            _modes,
-            Code(6.0),
-            needs=(*_APART, *_TIMES),
-        ),
-        "What a gradient costs": Trial(
-            _price,
-            Code(4.0, size),
-            needs=("both", "value"),
-        ),
-        "Twenty steps downhill": Trial(
-            _descent, picture=_loss_picture, needs=("losses", "parameters")
-        ),
-    },
+    Trial(_logistic),
+    Trial(_signs, Code(device=lambda s: snippet_device(s, s.processor), x64=True)),
+    Trial(_modes, Code(6.0)),
+    Trial(_price, Code(4.0, size)),
+    Trial(_descent, picture=_loss_picture),
     sizes={"cpu": 1_000_000, "gpu": 100_000_000, "tpu": 100_000_000},
-    minimum=10_000,
-    maximum=1_000_000_000,
+    limits=(10_000, 1_000_000_000),
 )

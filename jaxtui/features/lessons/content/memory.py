@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from jaxtui.features.lessons.base import Conclusion, Row
-from jaxtui.features.lessons.figures import (
-    Figures,
-    at_least,
-    count,
-    over,
-    times,
-    which,
-)
+from bisect import bisect
+
+from jaxtui.features.lessons.base import Conclusion
+from jaxtui.features.lessons.figures import Figures, count, over, times
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size
 from jaxtui.format import seconds
 from jaxtui.machine import malloc
@@ -23,43 +18,31 @@ FEW = 0.1
 
 PAGE_BYTES = 4096
 
-
 FRESH, REUSED = "fresh memory", "reused memory"
-FRESH_FAULTS = "page faults, fresh"
 
 
 def _ends(figures: Figures) -> Conclusion:
     fresh, reused = figures[FRESH], figures[REUSED]
-    faults = figures[FRESH_FAULTS]
-    factor, holds = over(fresh, reused), at_least(fresh, SLOWER, reused)
-    cost = seconds(over(fresh - reused, faults))
+    faults, factor = figures["page faults, fresh"], over(fresh, reused)
+    holds: bool | None = fresh >= SLOWER * reused
+    cost = f"and each cost {seconds(over(fresh - reused, faults))}"
     sentences = [
-        f"With reused memory the line took {seconds(reused)}, with fresh memory "
-        f"{seconds(fresh)}: {times(factor)} as long for the same arithmetic.",
+        f"With reused memory the line took {seconds(reused)}, with fresh memory"
+        f" {seconds(fresh)}: {times(factor)} as long for the same arithmetic.",
+        f"A call touched about {count(faults)} fresh pages, {cost}." if holds else "",
+        f"Set {malloc.setting('reused')} to force reuse, and {malloc.setting('fresh')}"
+        " to prevent it.",
     ]
     if faults < _least_faults(figures):
-        holds = None
-        sentences.append(
-            "But no call got fresh memory: this malloc takes no settings of glibc's."
-        )
-    else:
-        sentences += [
-            f"A call touched about {count(faults)} fresh pages, and each cost {cost}."
-            if holds
-            else "",
-            f"Set {malloc.setting('reused')} to force reuse, and "
-            f"{malloc.setting('fresh')} to prevent it.",
-        ]
-    return Conclusion(
-        holds=holds,
-        answer=None if holds is None else which(factor, SLOWER, 3),
-        rows=(
-            figures.row("with reused memory", REUSED, "0.42 ms"),
-            figures.row("with fresh memory", FRESH, "1.7 ms"),
-            Row("page faults of a call, fresh", count(faults), "980"),
-        ),
-        sentences=tuple(sentences),
+        holds, why = None, "this malloc takes no settings of glibc's"
+        sentences[1:] = [f"But no call got fresh memory: {why}."]
+    rows = figures.table(
+        ("with reused memory", REUSED, "0.42 ms"),
+        ("with fresh memory", FRESH, "1.7 ms"),
+        ("page faults of a call, fresh", (count(faults),), "980"),
     )
+    answer = None if holds is None else bisect((SLOWER, 3), factor)
+    return Conclusion(holds, answer, rows, sentences)
 
 
 def _least_faults(figures: Figures) -> float:
@@ -68,65 +51,46 @@ def _least_faults(figures: Figures) -> float:
 
 
 NEW, KEPT = "new results", "results written into one array"
-NEW_FAULTS, KEPT_FAULTS = "page faults, new", "page faults, into one array"
 
 
 def _kept(figures: Figures) -> Conclusion:
-    least, new, kept = _least_faults(figures), figures[NEW_FAULTS], figures[KEPT_FAULTS]
-    holds = kept < least
-
-    def row(what: str, name: str, faults: float) -> Row:
-        counted = not figures.missing(NEW_FAULTS, KEPT_FAULTS)
-        remark = f"{count(faults)} page faults a call" if counted else ""
-        return figures.row(what, name, remark=remark)
-
-    if not holds:
-        sentence = ""
-    elif new < least:
-        sentence = (
-            "New arrays caused no page faults either: malloc reused memory in this "
-            "process, and may not in the next."
+    new, kept = figures["page faults, new"], figures["page faults, into one array"]
+    least, shorter = _least_faults(figures), figures.times(KEPT, NEW)
+    holds, per_call = kept < least, "page faults a call"
+    gain = (
+        f"The one array takes {shorter} as long as new ones, in every program and with"
+        " any malloc."
+    )
+    if new < least:
+        gain = (
+            "New arrays caused no page faults either: malloc reused memory in this"
+            " process, and may not in the next."
         )
-    else:
-        sentence = (
-            f"The one array takes {figures.times(KEPT, NEW)} as long as new ones, in "
-            "every program and with any malloc."
-        )
+    rows = figures.table(
+        ("1 / (1 + np.exp(-x))", NEW, "", f"{count(new)} {per_call}"),
+        ("the same with out=y", KEPT, "", f"{count(kept)} {per_call}"),
+    )
+    sentences = (
+        f"Four new arrays a call: {count(new)} {per_call} and {seconds(figures[NEW])}.",
+        f"All four steps in one array: {count(kept)} {per_call} and"
+        f" {seconds(figures[KEPT])}.",
+        gain if holds else "",
+    )
     return Conclusion(
-        holds=holds,
-        answer=0 if holds else 1 if kept < new / 2 else 2,
-        rows=(
-            row("1 / (1 + np.exp(-x))", NEW, new),
-            row("the same with out=y", KEPT, kept),
-        ),
-        sentences=(
-            f"Four new arrays a call: {count(new)} page faults a call and "
-            f"{seconds(figures[NEW])}.",
-            f"All four steps in one array: {count(kept)} page faults a call and "
-            f"{seconds(figures[KEPT])}.",
-            sentence,
-        ),
+        holds, 0 if holds else 1 if kept < new / 2 else 2, rows, sentences
     )
 
 
 LESSON = lesson(
     "memory",
-    {
-        "Fresh and reused": Trial(
-            _ends,
-            (
-                Code(4.0, size, cpu_devices=lambda _: 1, malloc="fresh"),
-                Code(4.0, size, cpu_devices=lambda _: 1, malloc="reused"),
-            ),
-            needs=(FRESH, REUSED, FRESH_FAULTS),
+    Trial(
+        _ends,
+        (
+            Code(4.0, size, cpu_devices=lambda _: 1, malloc="fresh"),
+            Code(4.0, size, cpu_devices=lambda _: 1, malloc="reused"),
         ),
-        "One array that is kept": Trial(
-            _kept,
-            Code(4.0, size, cpu_devices=lambda _: 1),
-            needs=(NEW, KEPT, NEW_FAULTS, KEPT_FAULTS),
-        ),
-    },
+    ),
+    Trial(_kept, Code(4.0, size, cpu_devices=lambda _: 1)),
     sizes={"cpu": 250_000},
-    minimum=50_000,
-    maximum=20_000_000,
+    limits=(50_000, 20_000_000),
 )

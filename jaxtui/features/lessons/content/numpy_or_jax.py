@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from jaxtui import format as fmt
-from jaxtui.features.lessons.base import Conclusion, Row, Setting
+from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import Figures, fastest, over, times
 from jaxtui.features.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
 from jaxtui.format import figure, seconds
@@ -38,79 +38,66 @@ def _five_cases(setting: Setting) -> Mapping[str, Case | None]:
 
 def _five(figures: Figures) -> Conclusion:
     """Without an accelerator the half of the claim that is about one stays open."""
-    a, b, c, d, e = (figures[name] for name in "ABCDE")
-    numpy = not figures.missing("A")
-    cpu, accelerator = not figures.missing("B", "C"), not figures.missing("D", "E")
+    a, b, c, d, e = (figures.get(name) for name in "ABCDE")
+    numpy, cpu, chip = figures.has("A"), figures.has("B", "C"), figures.has("D", "E")
+    if not cpu and not chip:
+        figures["C" if figures.cases["C"] else "E"]
     hidden, dearer = b <= HIDDEN * c, d >= DEARER * e
-    holds = True if accelerator else None
-    if (cpu and not hidden) or (accelerator and not dearer):
+    holds = True if chip else None
+    if (cpu and not hidden) or (chip and not dearer):
         holds = False
 
-    def remark(name: str, needed: str) -> str:
+    def remark(name: str) -> str:
         if figures.cases[name] is None:
-            return needed
-        if not numpy or figures.missing(name):
+            on_cpu = name in "BC"
+            return "needs JAX's CPU device" if on_cpu else "needs an accelerator"
+        if not numpy or not figures.has(name):
             return ""
         if figures[name] > a:
             return f"{figures.ratio(name, 'A')} the time of A"
         return f"{figures.ratio('A', name)} faster than A"
 
-    def row(name: str, what: str, published: str, needed: str) -> Row:
-        text = f"{name}  jnp.dot, {what}"
-        return figures.row(text, name, published, remark(name, needed))
-
-    needs_cpu, needs_chip = "needs JAX's CPU device", "needs an accelerator"
-    sentences = list[str]()
+    rows = figures.table(
+        ("A  np.dot, NumPy data", "A", "1×"),
+        *(
+            (f"{name}  jnp.dot, {what}", name, published, remark(name))
+            for name, what, published in (
+                ("B", "NumPy data, CPU", "about 2× slower"),
+                ("C", "JAX data, CPU", "about 2× slower"),
+                ("D", "NumPy data, accelerator", "slightly slower than E"),
+                ("E", "JAX data, accelerator", "28× faster"),
+            )
+        ),
+    )
+    sentences = []
     if cpu:
         sentences.append(
-            f"On the CPU the product took {seconds(b)} on NumPy data and {seconds(c)} "
-            f"on JAX data, {figures.times('B', 'C')} as long: JAX gets n² numbers and "
-            "does about n³ operations with them."
+            f"On the CPU the product took {seconds(b)} on NumPy data and {seconds(c)}"
+            f" on JAX data, {figures.times('B', 'C')} as long: JAX gets n² numbers and"
+            " does about n³ operations with them."
         )
         if not hidden:
             sentences.append("At this size the copy shows.")
     if cpu and numpy:
-        slower, beside = over(c, a), figures.times("C", "A")
-        if slower >= 1.5:
-            sentence = f"JAX took {beside} as long as NumPy, as published."
-        elif slower > 1:
-            sentence = (
-                f"JAX took {beside} as long as NumPy, less than the published 2 times."
-            )
-        else:
-            sentence = "NumPy was not faster than JAX, unlike in the published figures."
-        sentences.append(sentence)
-    if accelerator:
-        pair = (
-            f"On the accelerator it took {seconds(d)} on NumPy data and {seconds(e)} "
-            "on JAX data"
+        sentences.append(
+            f"JAX took {figures.times('C', 'A')} as long as NumPy (published: 2)."
         )
-        sentences += [
-            f"{pair}, {figures.times('D', 'E')} as long: D pays the transfer with "
-            "every call."
-            if dearer
-            else f"{pair}: the transfer does not show.",
-            f"E is {figures.times('A', 'E')} as fast as NumPy (published: 28)."
-            if numpy
-            else "",
-        ]
+    if chip:
+        transfer = "D pays the transfer with every call"
+        sentences.append(
+            f"On the accelerator it took {seconds(d)} on NumPy data and {seconds(e)} on"
+            f" JAX data: {transfer if dearer else 'the transfer does not show'}."
+        )
+        if numpy:
+            faster = figures.times("A", "E")
+            sentences.append(f"E is {faster} as fast as NumPy (published: 28).")
     else:
         sentences.append(
-            "D and E need an accelerator, so this machine cannot show that half of the "
-            "claim."
+            "D and E need an accelerator, so this machine cannot show that half of the"
+            " claim."
         )
-    return Conclusion(
-        holds=holds,
-        answer=(0, 1, 1, 2, 2)[fastest(a, b, c, d, e) or 0],
-        rows=(
-            figures.row("A  np.dot, NumPy data", "A", "1×"),
-            row("B", "NumPy data, CPU", "about 2× slower", needs_cpu),
-            row("C", "JAX data, CPU", "about 2× slower", needs_cpu),
-            row("D", "NumPy data, accelerator", "slightly slower than E", needs_chip),
-            row("E", "JAX data, accelerator", "28× faster", needs_chip),
-        ),
-        sentences=tuple(sentences) if cpu or accelerator else (),
-    )
+    answer = (0, 1, 1, 2, 2)[fastest(a, b, c, d, e) or 0]
+    return Conclusion(holds, answer, rows, sentences)
 
 
 # The same work, or half of it.
@@ -127,20 +114,17 @@ def _two_cases(setting: Setting) -> Mapping[str, Case]:
 
 
 def _two(figures: Figures) -> Conclusion:
-    setting, complete = figures.setting, not figures.missing("JAX x·xᵀ", "JAX a·b")
+    setting, jax = figures.setting, figures.has("JAX x·xᵀ", "JAX a·b")
     numpy = over(figures["NumPy a·b"], figures["NumPy x·xᵀ"])
-    jax = over(figures["JAX a·b"], figures["JAX x·xᵀ"])
-    numpy_times = figures.times("NumPy a·b", "NumPy x·xᵀ")
+    jax_ratio = over(figures.get("JAX a·b"), figures.get("JAX x·xᵀ"))
     jax_times = figures.times("JAX a·b", "JAX x·xᵀ")
     holds = numpy >= HALF
-    # JAX does all the work of both: where its factor is the same, symmetry is no
-    # explanation.
-    jax_too = HALF <= numpy < HALF * jax
 
-    def row(who: str, what: str, name: str) -> Row:
-        speed = figure(over(2.0 * setting.size**3, figures[name]), "FLOP/s")
-        remark = "2·n³ operations would be ", speed
-        return figures.row(f"{who}: {what}", name, remark=remark)
+    def row(name: str) -> tuple[object, ...]:
+        speed = figure(over(2.0 * setting.size**3, figures.get(name)), "FLOP/s")
+        where = f"JAX, {setting.processor or setting.device}:"
+        what = name.replace("NumPy", "NumPy:").replace("JAX", where)
+        return what, name, "", ("2·n³ operations would be ", speed)
 
     def beside(what: str) -> str:
         numpy, jax = figures[f"NumPy {what}"], figures[f"JAX {what}"]
@@ -148,42 +132,33 @@ def _two(figures: Figures) -> Conclusion:
             return f"{times(over(numpy, jax))} as fast"
         return f"{times(over(jax, numpy))} as slow"
 
-    where = f"JAX, {setting.processor or setting.device}"
-    longer = f"In NumPy a·b took {numpy_times} as long as x·xᵀ"
-    if jax_too:
+    longer = "In NumPy a·b took"
+    longer += f" {figures.times('NumPy a·b', 'NumPy x·xᵀ')} as long as x·xᵀ"
+    # JAX does all the work of both: where its factor is the same, symmetry is no
+    # explanation.
+    if HALF <= numpy < HALF * jax_ratio:
         sentences = [
             f"{longer}.",
-            "That is not the symmetry: JAX computes all of both products, and took "
-            f"{jax_times} as long for a·b too. Something else makes a·b slower here, "
-            "such as the second matrix to read.",
-        ]
-    elif holds:
-        sentences = [
-            f"{longer}, although a textbook counts 2·n³ operations for both: NumPy "
-            "noticed the symmetry and did half of them."
+            "That is not the symmetry: JAX computes all of both products, and took"
+            f" {jax_times} as long for a·b too. Something else makes a·b slower here,"
+            " such as the second matrix to read.",
         ]
     else:
         sentences = [
-            f"{longer}: NumPy saved no work here.",
-            "A NumPy built on another library may.",
+            f"{longer}, although a textbook counts 2·n³ operations for both: NumPy"
+            " noticed the symmetry and did half of them."
+            if holds
+            else f"{longer}: NumPy saved no work here. A NumPy built on another library"
+            " may.",
+            f"In JAX it took {jax_times} as long." if jax else "",
         ]
-    if complete and not jax_too:
-        sentences.append(f"In JAX it took {jax_times} as long.")
-    if complete:
+    if jax:
         sentences.append(
-            f"For a·b, where both do all the work, JAX was {beside('a·b')} as NumPy; "
-            f"for x·xᵀ {beside('x·xᵀ')}."
+            f"For a·b, where both do all the work, JAX was {beside('a·b')} as NumPy;"
+            f" for x·xᵀ {beside('x·xᵀ')}."
         )
-    return Conclusion(
-        holds=holds,
-        answer=0 if holds else 1,
-        rows=tuple(
-            row(who, what, f"{name} {what}")
-            for who, name in (("NumPy", "NumPy"), (where, "JAX"))
-            for what in ("x·xᵀ", "a·b")
-        ),
-        sentences=tuple(sentences),
-    )
+    rows = figures.table(*map(row, figures.cases))
+    return Conclusion(holds, 0 if holds else 1, rows, sentences)
 
 
 # Mixed operands.
@@ -198,34 +173,22 @@ KINDS = {
 """The type of each result: the called function decides, or JAX, where it is an
 operator."""
 
-FIRST = next(iter(KINDS))
-
 
 def _mixed(figures: Figures) -> Conclusion:
     kinds = {code: figures.text(code) for code in KINDS}
     changed = [f"{c} returned {kind}" for c, kind in kinds.items() if kind != KINDS[c]]
-    return Conclusion(
-        holds=not changed,
-        answer={"ndarray": 0, "jax.Array": 1}.get(kinds[FIRST] or "", 2),
-        rows=tuple(figures.row(code, code) for code in KINDS),
-        sentences=(
-            f"With these versions {fmt.listed(changed)}, unlike in the claim."
-            if changed
-            else "",
-        ),
-    )
+    unlike = f"With these versions {fmt.listed(changed)}, unlike in the claim."
+    first, *_ = kinds.values()
+    answer = {"ndarray": 0, "jax.Array": 1}.get(first, 2)
+    rows = figures.table(*((code, code) for code in KINDS))
+    return Conclusion(not changed, answer, rows, [unlike if changed else ""])
 
 
 LESSON = lesson(
     "numpy-or-jax",
-    {
-        "Five experiments": Trial(_five, cases=_five_cases, budget_each=3.0),
-        "Is NumPy faster on a CPU?": Trial(
-            _two, cases=_two_cases, budget=9.0, needs=("NumPy x·xᵀ", "NumPy a·b")
-        ),
-        "Mixed operands": Trial(_mixed, Code(2.0), needs=tuple(KINDS)),
-    },
+    Trial(_five, cases=_five_cases, budget=10.0),
+    Trial(_two, cases=_two_cases, budget=9.0),
+    Trial(_mixed, Code(2.0)),
     sizes={"cpu": 800, "gpu": 5000, "tpu": 5000},
-    minimum=64,
-    maximum=20_000,
+    limits=(64, 20_000),
 )

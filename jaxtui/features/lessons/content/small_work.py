@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Mapping, Sequence
 
-import msgspec
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossing import Crossing, bisection, last_crossing, ratio_of
 from jaxtui.features.lessons.base import Conclusion, Row, Setting, Text
-from jaxtui.features.lessons.figures import NAN, Figures, at_least, fastest, over, which
+from jaxtui.features.lessons.figures import Figures, MissingError, fastest, over
 from jaxtui.features.lessons.outcome import Outcome
 from jaxtui.features.lessons.trial import (
     Trial,
@@ -52,33 +53,30 @@ FLAT = 2.0
 """Ten times the work in less than so many times the time: hardly any of it is work."""
 
 
-def _cases(setting: Setting, elements: Sequence[int]) -> tuple[Case, ...]:
-    """The cases of NumPy, eager and compiled JAX at these sizes."""
-    return tuple(
-        case
-        for n in elements
-        for case in (
-            numpy_case(OP, n),
-            jax_case(setting.device, OP, n, "eager"),
-            jax_case(setting.device, OP, n),
-        )
-    )
+def _cases(setting: Setting, elements: int) -> tuple[Case, ...]:
+    """The cases of NumPy, eager and compiled JAX at a size."""
+    jit = jax_case(setting.device, OP, elements)
+    return numpy_case(OP, elements), replace(jit, mode="eager"), jit
 
 
-Points = Sequence[tuple[int, float]]
-
-
-def _points(outcome: Outcome, mode: Mode) -> Points:
-    points = [
+def _points(outcome: Outcome, mode: Mode) -> list[tuple[int, float]]:
+    return sorted(
         (measured.case.size, measured.ready.median)
         for measured in outcome.measurements
         if measured.case.mode == mode and measured.ready
-    ]
-    return sorted((size, seconds) for size, seconds in points if seconds)
+    )
+
+
+def _ready(outcome: Outcome, mode: Mode, size: int) -> float:
+    if not (ready := outcome.ready(mode=mode, size=size)):
+        raise MissingError(f"{LABELS[mode]} {fmt.count(size)}")
+    return ready
 
 
 def _picture(
-    curves: Mapping[str, Points], title: str, marks: tuple[Mark, ...] = ()
+    curves: Mapping[str, Sequence[tuple[int, float]]],
+    title: str,
+    marks: tuple[Mark, ...] = (),
 ) -> Picture | None:
     """Curves of seconds over elements; ``None`` without a point."""
     series = tuple(
@@ -88,15 +86,9 @@ def _picture(
         for label, points in curves.items()
         if points
     )
-    if not series:
-        return None
-    return Picture(
-        series,
-        Axis("elements", log=True, format=fmt.tick_size),
-        Axis("", log=True, format=fmt.tick_seconds),
-        title,
-        marks,
-    )
+    x = Axis("elements", log=True, format=fmt.tick_size)
+    y = Axis("", log=True, format=fmt.tick_seconds)
+    return Picture(series, x, y, title, marks) if series else None
 
 
 # From ten elements to millions.
@@ -109,22 +101,27 @@ def sizes(setting: Setting) -> tuple[int, ...]:
     return (*powers, setting.size)
 
 
+def _lengths(setting: Setting) -> list[int]:
+    return [n for n in sizes(setting) if n <= LONGEST_LIST]
+
+
 def _sweep_works(setting: Setting) -> tuple[Work, ...]:
+    works: list[Work] = []
     small = [n for n in sizes(setting) if n <= LARGE]
     large = [n for n in sizes(setting) if n > LARGE]
-    works: list[Work] = [Experiment(cases=_cases(setting, small), budget_seconds=8.0)]
-    if large:
-        budget = 4.0 + 4.0 * (setting.size > 10 * LARGE)
-        works.append(Experiment(cases=_cases(setting, large), budget_seconds=budget))
+    large_seconds = 4.0 + 4.0 * (setting.size > 10 * LARGE)
+    for some, budget in ((small, 8.0), (large, large_seconds)):
+        cases = tuple(case for n in some for case in _cases(setting, n))
+        if cases:
+            works.append(Experiment(cases=cases, budget_seconds=budget))
     works.append(_lists(setting))
     if any(op.name == OP and "tensorflow" in op.modes for op in setting.ops):
         # One case first: where TensorFlow is missing, it is said once.
-        works.append(Experiment(cases=(_tensorflow(small[0]),), budget_seconds=1.0))
+        works.append(_tensorflow([FEWEST], 1.0))
     return tuple(works)
 
 
 def _lists(setting: Setting) -> Snippet:
-    lengths = [n for n in sizes(setting) if n <= LONGEST_LIST]
     setup = f"""\
 import math
 import random
@@ -135,12 +132,15 @@ def sigmoid(xs):
 
 
 random.seed(0)
-lists = {{n: [random.gauss(0.0, 1.0) for _ in range(n)] for n in {lengths}}}
+lists = {{n: [random.gauss(0.0, 1.0) for _ in range(n)] for n in {_lengths(setting)}}}
 """
+    parts = (
+        Timed(name=_list(n), code=f"sigmoid(lists[{n}])") for n in _lengths(setting)
+    )
     return Snippet(
         title="Sigmoid of a Python list, element by element",
         setup=setup,
-        parts=tuple(Timed(name=_list(n), code=f"sigmoid(lists[{n}])") for n in lengths),
+        parts=tuple(parts),
         budget_seconds=2.0,
         device=snippet_device(setting),
     )
@@ -150,8 +150,9 @@ def _list(elements: int) -> str:
     return f"list of {elements}"
 
 
-def _tensorflow(elements: int) -> Case:
-    return msgspec.structs.replace(numpy_case(OP, elements), mode="tensorflow")
+def _tensorflow(some: Sequence[int], budget: float) -> Experiment:
+    cases = tuple(replace(numpy_case(OP, n), mode="tensorflow") for n in some)
+    return Experiment(cases=cases, budget_seconds=budget)
 
 
 def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | None:
@@ -160,57 +161,41 @@ def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | No
     chosen = [n for n in larger if n <= 10 * LARGE]
     if done or not chosen or outcome.find(mode="tensorflow", size=smallest) is None:
         return None
-    tensors = tuple(_tensorflow(n) for n in chosen[1::2] or chosen)
-    return Experiment(cases=tensors, budget_seconds=3.0)
+    return _tensorflow(chosen[1::2] or chosen, 3.0)
 
 
 def _sweep_picture(setting: Setting, outcome: Outcome) -> Picture | None:
-    listed = [(n, outcome.seconds(_list(n))) for n in sizes(setting)]
-    curves: dict[str, Points] = {
-        "Python list": [(n, duration) for n, duration in listed if duration is not None]
-    }
-    curves |= {label: _points(outcome, mode) for mode, label in LABELS.items()}
-    return _picture(curves, "sigmoid, time per call")
+    listed = ((n, outcome.seconds(_list(n))) for n in _lengths(setting))
+    lists = [(n, duration) for n, duration in listed if duration is not None]
+    modes = {label: _points(outcome, mode) for mode, label in LABELS.items()}
+    return _picture({"Python list": lists, **modes}, "sigmoid, time per call")
 
 
 def _sweep(figures: Figures) -> Conclusion:
-    setting, outcome = figures.setting, figures.outcome
-    fewest, most = sizes(setting)[0], setting.size
-
-    def taken(mode: Mode, n: int) -> float:
-        return outcome.ready(mode=mode, size=n) or NAN
-
-    few = {mode: taken(mode, fewest) for mode in LABELS}
-    many = {mode: taken(mode, most) for mode in LABELS}
-    numpy_wins = at_least(few["jit"], SURE, few["numpy"])
-    jit_wins = at_least(many["numpy"], SURE, many["jit"])
-    times = [figures[_list(fewest)], few["numpy"], few["eager"], few["jit"]]
-    if numpy_wins is None or jit_wins is None:
-        return Conclusion(rows=_span_rows(figures), holds=None)
-    if numpy_wins and jit_wins:
-        why = (
-            "Dispatching a call to JAX costs the same however small the array is; "
-            "only a large array makes up for it."
-        )
-    elif numpy_wins:
-        why = (
-            "Compiled JAX was not clearly faster for the largest array; for a larger "
-            "one it may be."
-        )
-    else:
-        why = "NumPy was not clearly faster for few elements."
-    return Conclusion(
-        holds=numpy_wins and jit_wins,
-        answer=fastest(*times),
-        rows=_span_rows(figures),
-        sentences=(
-            f"For {fewest} elements NumPy took {seconds(few['numpy'])}, compiled JAX "
-            f"{seconds(few['jit'])} and eager JAX {seconds(few['eager'])}; for "
-            f"{fmt.count(most)} NumPy took {seconds(many['numpy'])} and compiled JAX "
-            f"{seconds(many['jit'])}.",
-            why,
-        ),
+    outcome, most = figures.outcome, figures.setting.size
+    few, many = (
+        {mode: _ready(outcome, mode, n) for mode in ("numpy", "eager", "jit")}
+        for n in (FEWEST, most)
     )
+    numpy_wins = few["jit"] >= SURE * few["numpy"]
+    jit_wins = many["numpy"] >= SURE * many["jit"]
+    why = (
+        "Dispatching a call to JAX costs the same however small the array is; only a"
+        " large array makes up for it."
+    )
+    if not jit_wins:
+        why = "For the largest array compiled JAX was not clearly faster."
+    if not numpy_wins:
+        why = "For few elements NumPy was not clearly faster."
+    sentences = (
+        f"For {FEWEST} elements NumPy took {seconds(few['numpy'])}, compiled JAX"
+        f" {seconds(few['jit'])} and eager JAX {seconds(few['eager'])}; for"
+        f" {fmt.count(most)} NumPy took {seconds(many['numpy'])} and compiled JAX"
+        f" {seconds(many['jit'])}.",
+        why,
+    )
+    answer = fastest(figures.get(_list(FEWEST)), *few.values())
+    return Conclusion(numpy_wins and jit_wins, answer, _span_rows(figures), sentences)
 
 
 def _span_rows(figures: Figures) -> tuple[Row, ...]:
@@ -218,55 +203,33 @@ def _span_rows(figures: Figures) -> tuple[Row, ...]:
 
     TensorFlow has one where it is installed.
     """
-    setting, outcome = figures.setting, figures.outcome
-    lengths = [n for n in sizes(setting) if n <= LONGEST_LIST]
-    ends = [outcome.seconds(_list(n)) for n in (lengths[0], lengths[-1])]
-    remark: Text = f"up to {fmt.count(lengths[-1])} elements"
-    rows = [Row("Python list", _ends(*ends), remark=remark)]
-    for mode, label in LABELS.items():
-        points = _points(outcome, mode)
-        if mode == "tensorflow" and not points:
+    lengths = (n for n in _lengths(figures.setting) if figures.has(_list(n)))
+    curves = {"Python list": [(n, figures[_list(n)]) for n in lengths]}
+    curves |= {label: _points(figures.outcome, mode) for mode, label in LABELS.items()}
+    rows = []
+    for label, points in curves.items():
+        if not points:
             continue
-        failures = [
-            failure for failure in outcome.failures if failure.case.mode == mode
-        ]
-        remark = (failures[-1].remark,) if failures else ()
-        if points and points[-1][0] < setting.size:
-            remark = f"up to {fmt.count(points[-1][0])} elements"
-        durations = (points[0][1], points[-1][1]) if points else (None, None)
-        rows.append(Row(label, _ends(*durations), remark=remark))
-    return tuple(rows)
-
-
-def _ends(first: float | None, last: float | None) -> Text:
-    if first is None and last is None:
-        return fmt.ABSENT
-    return fmt.figure(first), " … ", fmt.figure(last)
+        (_, first), *_, (largest, last) = points
+        short = f"up to {fmt.count(largest)} elements"
+        remark = short if largest < figures.setting.size else ""
+        ends = fmt.figure(first), " … ", fmt.figure(last)
+        rows.append((label, ends, "", remark))
+    return figures.table(*rows)
 
 
 # Where JAX overtakes.
 
 
-def _pair(setting: Setting, elements: int) -> tuple[Case, ...]:
-    return numpy_case(OP, elements), jax_case(setting.device, OP, elements)
+def _pairs(setting: Setting, budget: float, *elements: int) -> Experiment:
+    cases = (case for n in elements for case in _cases(setting, n)[::2])
+    return Experiment(cases=tuple(cases), budget_seconds=budget)
 
 
 def _first_sizes(setting: Setting) -> tuple[int, ...]:
     """Return the search's first sizes: few elements, and two large sizes."""
     many = min(setting.size, 10 * LARGE)
     return FEWEST, many // 10, many
-
-
-def _search_works(setting: Setting) -> tuple[Work, ...]:
-    pairs = tuple(case for n in _first_sizes(setting) for case in _pair(setting, n))
-    return (Experiment(cases=pairs, budget_seconds=4.0),)
-
-
-def _lead(outcome: Outcome, elements: int) -> float | None:
-    """Return NumPy's time over that of compiled JAX; ``None`` if not measured."""
-    numpy = outcome.ready(mode="numpy", size=elements)
-    jit = outcome.ready(mode="jit", size=elements)
-    return None if numpy is None or jit is None else over(numpy, jit)
 
 
 def _crossing(outcome: Outcome) -> Crossing | None:
@@ -289,71 +252,47 @@ def _next_search(setting: Setting, outcome: Outcome, done: int) -> Work | None:
     crossing = _crossing(outcome)
     if crossing is None or done >= SEARCHES:
         return None
-    if (between := bisection(crossing)) is None:
-        return None
-    return Experiment(cases=_pair(setting, between), budget_seconds=1.2)
+    between = bisection(crossing)
+    return None if between is None else _pairs(setting, 1.2, between)
 
 
 def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
-    modes: tuple[Mode, ...] = ("numpy", "jit")
-    curves = {LABELS[mode]: _points(outcome, mode) for mode in modes}
+    curves = {"NumPy": _points(outcome, "numpy"), "JAX, jit": _points(outcome, "jit")}
     crossing = _crossing(outcome)
     marks = (Mark(crossing.at, "equal"),) if crossing else ()
     return _picture(curves, "time per call", marks)
 
 
-def _tried_rows(outcome: Outcome) -> tuple[Row, ...]:
-    return tuple(
-        Row(
-            f"{fmt.count(n)} elements",
-            ("NumPy ", fmt.figure(duration)),
-            remark=("jit ", fmt.figure(outcome.ready(mode="jit", size=n))),
-        )
-        for n, duration in _points(outcome, "numpy")
-        if _lead(outcome, n) is not None
-    )
-
-
 def _overtaking(figures: Figures) -> Conclusion:
-    setting, outcome = figures.setting, figures.outcome
-    few, *_, many = _first_sizes(setting)
-    lead, last = _lead(outcome, few), _lead(outcome, many)
-    rows, crossing = _tried_rows(outcome), _crossing(outcome)
-    if lead is None or last is None:
-        return Conclusion(rows=rows, holds=None)
-    numpy_first = lead < 1
-    if crossing is not None:
-        at = fmt.seconds(outcome.ready(mode="jit", size=crossing.above))
+    outcome, (few, *_, many) = figures.outcome, _first_sizes(figures.setting)
+    numpy, jit = (dict(_points(outcome, mode)) for mode in ("numpy", "jit"))
+    tried = sorted(numpy.keys() & jit.keys())
+    if few not in tried or many not in tried:
+        raise MissingError(f"{fmt.count(few)} or {fmt.count(many)} elements")
+    numpy_first = numpy[few] < jit[few]
+    rows = []
+    for n in tried:
+        pair = ("NumPy ", fmt.figure(numpy[n])), "", ("jit ", fmt.figure(jit[n]))
+        rows.append((f"{fmt.count(n)} elements", *pair))
+    table = figures.table(*rows)
+    if crossing := _crossing(outcome):
+        below, above = fmt.count(crossing.below), fmt.count(crossing.above)
         sentences = (
-            "Compiled JAX overtakes NumPy between "
-            f"{fmt.count(crossing.below)} and {fmt.count(crossing.above)} elements, "
-            f"where a call takes about {at}.",
-            "It depends on the machine, the op and what else runs: remember the order "
-            "of magnitude, and measure.",
+            f"Compiled JAX overtakes NumPy between {below} and {above} elements, where"
+            f" a call takes about {seconds(jit[crossing.above])}.",
+            "It depends on the machine, the op and what else runs: remember the order"
+            " of magnitude, and measure.",
         )
-        return Conclusion(
-            rows=rows,
-            holds=True,
-            answer=which(crossing.at, 1000, 100_000),
-            sentences=sentences,
-        )
+        answer = bisect((1000, 100_000), crossing.at)
+        return Conclusion(True, answer, table, sentences)
     sentence = (
-        (
-            f"NumPy was faster for {few} elements, and compiled JAX not clearly for "
-            f"{fmt.count(many)}: there is no crossing in between."
-        )
+        f"NumPy was faster for {few} elements, and compiled JAX not clearly for"
+        f" {fmt.count(many)}: there is no crossing in between."
         if numpy_first
-        else (
-            f"Compiled JAX was faster already for {few} elements: there is no size for "
-            "which NumPy is."
-        )
+        else f"Compiled JAX was faster already for {few} elements: there is no size for"
+        " which NumPy is."
     )
-    return Conclusion(
-        rows=rows,
-        holds=False,
-        answer=3 if numpy_first else 0,
-        sentences=(sentence,),
-    )
+    return Conclusion(False, 3 if numpy_first else 0, table, [sentence])
 
 
 # Below ten microseconds, everything is dispatch.
@@ -362,72 +301,52 @@ def _overtaking(figures: Figures) -> Conclusion:
 def _tiny_cases(setting: Setting) -> Mapping[str, Case]:
     cases: dict[str, Case] = {}
     for n in (FEWEST, 10 * FEWEST):
-        numpy, eager, jit = _cases(setting, (n,))
-        cases |= {f"NumPy {n}": numpy, f"eager {n}": eager, f"jit {n}": jit}
+        names = (f"NumPy {n}", f"eager {n}", f"jit {n}")
+        cases |= zip(names, _cases(setting, n), strict=True)
     return {**cases, "jit large": jax_case(setting.device, OP, LARGE // 10)}
 
 
 def _dispatch(figures: Figures) -> Conclusion:
-    ten = figures["jit 10"]
-    work = FEWEST * over(figures["jit large"], LARGE // 10)
     eager = over(figures["eager 100"], figures["eager 10"])
-    jit = over(figures["jit 100"], ten)
+    jit, ten = over(figures["jit 100"], figures["jit 10"]), figures["jit 10"]
+    work = FEWEST * over(figures["jit large"], LARGE // 10)
     holds = max(eager, jit) < FLAT
+
+    def row(who: str, name: str) -> tuple[str, Text, str, Text]:
+        cells = figures.cell(f"{name} 10"), " and ", figures.cell(f"{name} 100")
+        why = figures.why(f"{name} 10")
+        return f"{who}, 10 and 100 elements", cells, "", why
+
+    rows = figures.table(
+        row("NumPy", "NumPy"),
+        row("JAX, eager", "eager"),
+        row("JAX, jit", "jit"),
+        ("the work in 10 elements", work, "", "at the speed of a large array"),
+    )
     rest = (
-        f"Of the {seconds(ten)} of the compiled call for 10 elements, the work takes "
-        f"{seconds(work)}: the rest is dispatch."
+        f"Of the {seconds(ten)} of the compiled call for 10 elements, the work takes"
+        f" {seconds(work)}: the rest is dispatch."
     )
-
-    def pair(what: str, who: str) -> Row:
-        cells = figures.cell(f"{who} 10"), " and ", figures.cell(f"{who} 100")
-        return Row(f"{what}, 10 and 100 elements", cells, (), figures.why(f"{who} 10"))
-
-    return Conclusion(
-        holds=holds,
-        answer=which(jit, FLAT, 5),
-        rows=(
-            pair("NumPy", "NumPy"),
-            pair("JAX, eager", "eager"),
-            pair("JAX, jit", "jit"),
-            Row(
-                "the work in 10 elements",
-                (fmt.figure(work),),
-                remark="at the speed of a large array",
-            ),
-        ),
-        sentences=(
-            f"For ten times the elements eager JAX took {eager:.1f} times as long, "
-            f"compiled JAX {jit:.1f} times.",
-            rest if holds and not figures.missing("jit large") else "",
-            "Eager JAX dispatches each of its four steps: "
-            f"{figures.ratio('eager 10', 'jit 10')} the time of the compiled call.",
-        ),
+    sentences = (
+        f"For ten times the elements eager JAX took {eager:.1f} times as long, compiled"
+        f" JAX {jit:.1f} times.",
+        rest if holds else "",
+        "Eager JAX dispatches each of its four steps:"
+        f" {figures.ratio('eager 10', 'jit 10')} the time of the compiled call.",
     )
+    return Conclusion(holds, bisect((FLAT, 5), jit), rows, sentences)
 
 
 LESSON = lesson(
     "small-work",
-    {
-        "From ten elements to millions": Trial(
-            _sweep,
-            works=_sweep_works,
-            follow=_with_tensorflow,
-            picture=_sweep_picture,
-        ),
-        "Where JAX overtakes": Trial(
-            _overtaking,
-            works=_search_works,
-            follow=_next_search,
-            picture=_crossing_picture,
-        ),
-        "Below ten microseconds, everything is dispatch": Trial(
-            _dispatch,
-            cases=_tiny_cases,
-            budget=5.0,
-            needs=("eager 10", "eager 100", "jit 10", "jit 100"),
-        ),
-    },
+    Trial(_sweep, works=_sweep_works, follow=_with_tensorflow, picture=_sweep_picture),
+    Trial(
+        _overtaking,
+        works=lambda here: (_pairs(here, 4.0, *_first_sizes(here)),),
+        follow=_next_search,
+        picture=_crossing_picture,
+    ),
+    Trial(_dispatch, cases=_tiny_cases, budget=5.0),
     sizes={"cpu": 10_000_000, "gpu": 100_000_000, "tpu": 100_000_000},
-    minimum=10_000,
-    maximum=1_000_000_000,
+    limits=(10_000, 1_000_000_000),
 )
