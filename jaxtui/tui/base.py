@@ -48,7 +48,8 @@ from jaxtui.view.export import ExportError, write
 
 if TYPE_CHECKING:
     from jaxtui.engine.client import EngineClient
-    from jaxtui.tui.values import Values
+from jaxtui.tui.values import Values
+from jaxtui.ui.theme import on_screen
 
 Request = Callable[[], Coroutine[Any, Any, object]]
 """A request to the engine, not begun yet."""
@@ -129,6 +130,12 @@ class BaseApp(App[None]):
             # Not by assignment, after which Textual parses all style sheets once more.
             self.set_reactive(App.theme, themes.DARK)
             self.stylesheet.set_variables(self.get_css_variables())
+        self.console.push_theme(on_screen(self.theme_variables))
+
+    def watch_theme(self) -> None:
+        """Draw the roles of our own texts in the colours of the theme."""
+        self.console.pop_theme()
+        self.console.push_theme(on_screen(self.theme_variables))
 
     def get_driver_class(self) -> type[Driver]:
         """The platform's driver, counting the bytes that it writes."""

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from msgspec.structs import replace
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
-from rich.theme import Theme
 
 from jaxtui import format as fmt
-from jaxtui.model import Host
+from jaxtui.model import Host, Remark
 from jaxtui.model.document import Note
+from jaxtui.model.measurement import amount, without_amount
+from jaxtui.plot import HEIGHT, WIDEST, Picture, Row
 from jaxtui.text import Painted, visible
 from jaxtui.ui.theme import TERMINAL
-from jaxtui.view.render import escaped
+from jaxtui.view import words
 
 PROSE = 80
 """Cells of a line of sentences, however wide the terminal is."""
@@ -25,7 +30,8 @@ PROSE = 80
 UNLIMITED = 10_000
 """Cells of a line in a file or a pipe: tables keep all their columns."""
 
-SVG_WIDTH = 100
+SVG_WIDTH, SVG_PLOT = 100, 28
+"""Cells of a picture of a report, and lines of the plot in it: some 5 : 3."""
 
 
 def styled(text: str, role: str = "") -> Text:
@@ -44,6 +50,45 @@ class Column:
     """The column with the highest drops out first where there is no room; 0 stays."""
     least: int = 0
     """Cells that it takes at least."""
+    most: int | None = None
+    """Cells that it takes at most; longer ones are cut."""
+    grows: bool = False
+    """True if it takes what the others leave; longer cells go over several lines."""
+    tail: bool = False
+    """True if the end of a cut cell stays."""
+
+    @property
+    def width(self) -> int:
+        """Cells that it needs."""
+        cells = (cell.cell_len for cell in map(as_text, self.cells))
+        longest = 0 if self.grows else max(cells, default=0)
+        longest = min(longest, self.most or longest)
+        return max(self.least, styled(self.head).cell_len, longest)
+
+
+def as_text(cell: Text | str) -> Text:
+    return styled(cell) if isinstance(cell, str) else cell
+
+
+@dataclass(frozen=True)
+class _Tail:
+    """A cell whose end stays where it is cut."""
+
+    cell: Text
+
+    def __rich_measure__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Measurement:
+        return Measurement(1, self.cell.cell_len)
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        missing = self.cell.cell_len - options.max_width
+        if missing > 0:
+            yield Text("…").append_text(self.cell[missing + 1 :])
+        else:
+            yield self.cell
 
 
 @dataclass(frozen=True)
@@ -58,36 +103,42 @@ class Rows:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
-        left = list(self.columns)
-        while sum(map(_width, left)) + self.gap * (len(left) - 1) > options.max_width:
-            last = max(left, key=lambda column: column.rank)
-            if not last.rank:
+        if self.title:
+            yield styled(self.title, "title")
+        if self.columns:
+            yield self._table(self.fitting(options.max_width))
+
+    def fitting(self, width: int) -> list[Column]:
+        """The columns for which there is room in so many cells."""
+        left = [(column, column.width) for column in self.columns]
+        while sum(need for _, need in left) + self.gap * (len(left) - 1) > width:
+            last = max(left, key=lambda item: item[0].rank)
+            if not last[0].rank:
                 break
             left.remove(last)
+        return [column for column, _ in left]
+
+    def _table(self, columns: Sequence[Column]) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, self.gap, 0, 0))
-        table.header_style = "muted"
-        table.show_header = any(column.head for column in left)
-        for column in left:
+        table.header_style = "head"
+        table.show_header = any(column.head for column in columns)
+        for column in columns:
             table.add_column(
                 styled(column.head),
                 justify="right" if column.right else "left",
                 min_width=column.least or None,
-                no_wrap=True,
+                max_width=column.most,
+                no_wrap=not column.grows,
+                overflow="fold" if column.grows else "ellipsis",
             )
-        for row in zip(*(column.cells for column in left), strict=True):
-            table.add_row(*(_cell(cell) for cell in row))
-        if self.title:
-            yield styled(self.title, "title")
-        yield table
-
-
-def _cell(cell: Text | str) -> Text:
-    return styled(cell) if isinstance(cell, str) else cell
-
-
-def _width(column: Column) -> int:
-    cells = (_cell(cell).cell_len for cell in (column.head, *column.cells))
-    return max(column.least, *cells)
+        for row in zip(*(column.cells for column in columns), strict=True):
+            table.add_row(
+                *(
+                    _Tail(as_text(cell)) if column.tail else as_text(cell)
+                    for cell, column in zip(row, columns, strict=True)
+                )
+            )
+        return table
 
 
 def figures(head: str, cells: Sequence[fmt.Cell], rank: int = 0) -> Column:
@@ -96,26 +147,154 @@ def figures(head: str, cells: Sequence[fmt.Cell], rank: int = 0) -> Column:
     return Column(head, [write(cell) for cell in cells], right=True, rank=rank)
 
 
+class Statement(Note, frozen=True, kw_only=True):
+    """A note of the engine in words, with what only people read."""
+
+    advice: str = ""
+    """The sentence that says what to do; several notes of a flag may share it."""
+    brief: str = ""
+    """The text for any number of rows, in some fifty characters."""
+    original: str = ""
+    """Lines of somebody else, kept as they came."""
+
+
+_LEVELS = ("error", "warning", "info")
+
+
+def gather(
+    rows: Iterable[tuple[str, Iterable[Remark]]], of_all: Iterable[Remark] = ()
+) -> list[Statement]:
+    """Each remark once, with the labels of the rows that have it; the worst first.
+
+    Remarks that differ in an amount alone are one, with the largest.
+
+    Args:
+        rows: a label and its remarks, for each row, those without any among them.
+        of_all: remarks about all rows, which come first among their equals, and with
+            their original text.
+    """
+    labels: list[str] = []
+    about: dict[Remark, dict[str, Remark]] = {}
+    for label, remarks in rows:
+        labels.append(label)
+        for remark in remarks:
+            alike = about.setdefault(without_amount(remark), {})
+            alike[label] = max(alike.get(label, remark), remark, key=amount)
+    statements = [statement(remark, original=True) for remark in of_all]
+    for alike in about.values():
+        most = max(alike.values(), key=amount)
+        if any(remark != most for remark in alike.values()):
+            most = replace(most, facts={**most.facts, "most": True})
+        rows_alike = () if [*alike] == labels else tuple(alike)
+        statements.append(statement(most, rows_alike))
+    return statements
+
+
+def statement(
+    remark: Remark, about: Sequence[str] = (), *, original: bool = False
+) -> Statement:
+    """Put a remark into words."""
+    return Statement(
+        flag=words.label(remark),
+        text=words.sentence(remark),
+        about=tuple(about),
+        level=remark.severity,
+        advice=words.advice(remark),
+        brief=words.brief(remark),
+        original=remark.detail if original else "",
+    )
+
+
+def _by_flag(notes: Iterable[Note]) -> Iterator[list[Statement]]:
+    """The notes of a flag together, the worst first."""
+    groups: dict[tuple[int, str], list[Statement]] = {}
+    for note in notes:
+        if not isinstance(note, Statement):
+            fields = {name: getattr(note, name) for name in note.__struct_fields__}
+            note = Statement(**fields)
+        groups.setdefault((_LEVELS.index(note.level), note.flag), []).append(note)
+    for _, group in sorted(groups.items(), key=lambda item: item[0][0]):
+        yield group
+
+
+def _sentences(group: Sequence[Statement]) -> list[Text]:
+    """What the notes of a flag say, with what to do about all of them once."""
+    if len(group) == 1:
+        (note,) = group
+        about = f" – {fmt.some(note.about)}" if note.about else ""
+        text = f"{note.text} {note.advice}".rstrip()
+        return [styled(text).append_text(styled(about, "muted"))]
+    lines = [
+        styled(f"{fmt.some(note.about)}: " if note.about else "", "muted").append_text(
+            styled(note.text)
+        )
+        for note in group
+    ]
+    advice = filter(None, dict.fromkeys(note.advice for note in group))
+    return [*lines, *filter(None, [styled(" ".join(advice))])]
+
+
 @dataclass(frozen=True)
 class Notes:
     """Sentences that qualify a result, each with its rows, the worst first."""
 
     notes: Sequence[Note]
+    brief: bool = False
+    """Each in a line; errors are always in full."""
+    hint: str = ""
+    """The way to have them in full."""
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
+        groups = list(_by_flag(self.notes))
+        label = max(styled(group[0].flag).cell_len for group in groups) + 2
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(no_wrap=True)
-        grid.add_column(max_width=PROSE)
-        for note in sorted(self.notes, key=lambda note: _LEVELS.index(note.level)):
-            about = f" – {fmt.some(note.about)}" if note.about else ""
-            text = styled(note.text).append_text(styled(about, "muted"))
-            grid.add_row(styled(note.flag, note.level), text)
+        grid.add_column()
+        for group in groups:
+            first, lines = group[0], _sentences(group)
+            if self.brief and first.level != "error":
+                lines = [_in_a_line(group, options.max_width - label)]
+            for note in group:
+                original = filter(None, note.original.splitlines())
+                lines += [styled(line, "muted") for line in original]
+            grid.add_row(styled(first.flag, first.level), Text("\n").join(lines))
         yield grid
+        if self.brief and self.hint:
+            yield styled(self.hint, "muted")
 
 
-_LEVELS = ("error", "warning", "info")
+def _in_a_line(group: Sequence[Statement], width: int) -> Text:
+    brief = group[0].brief or group[0].text.partition(". ")[0].rstrip(".")
+    rows = tuple(dict.fromkeys(row for note in group for row in note.about))
+    endings = (fmt.some(rows), fmt.plural(len(rows), "row")) if rows else ()
+    for ending in endings:
+        if len(brief) + len(ending) + 3 <= width:
+            return styled(brief).append_text(styled(f" – {ending}", "muted"))
+    return styled(brief)
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A picture as wide as there is room, up to a width that stretches it no more."""
+
+    picture: Picture
+    height: int = HEIGHT
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        width = min(options.max_width, WIDEST)
+        yield Text("\n").join(map(_row, self.picture.rows(width, self.height)))
+
+
+def _row(row: Row) -> Text:
+    return Text.assemble(
+        *((text, Style(color=f"rgb{color}") if color else "") for text, color in row),
+        no_wrap=True,
+        overflow="crop",
+    )
 
 
 @dataclass(frozen=True)
@@ -124,43 +303,88 @@ class Report:
 
     title: str
     """A noun phrase: of a panel, a heading, a picture."""
-    verdict: str = ""
+    verdict: Text | str = ""
     """A sentence with its number first."""
     tables: Sequence[Rows] = ()
     notes: Sequence[Note] = ()
     host: str = ""
+    picture: Picture | None = None
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
-        prose = options.update(max_width=min(options.max_width, PROSE))
-        blocks: list[RenderableType] = []
-        if self.verdict:
-            blocks.append(styled(self.verdict, "strong"))
-        blocks += self.tables
-        if self.notes:
-            blocks.append(Notes(self.notes))
-        if self.host:
-            blocks.append(styled(self.host, "muted"))
-        for place, block in enumerate(blocks):
-            if place:
-                yield ""
-            is_table = isinstance(block, Rows)
-            yield from console.render(block, options if is_table else prose)
+        yield from _apart(
+            console,
+            options,
+            [
+                self.headline,
+                *self.tables,
+                Notes(self.notes) if self.notes else "",
+                styled(self.host, "muted"),
+                Plot(self.picture) if self.picture else "",
+            ],
+        )
+
+    @property
+    def headline(self) -> Text:
+        """The verdict in its style."""
+        if isinstance(self.verdict, str):
+            return styled(self.verdict, "strong")
+        return self.verdict
 
 
 @dataclass(frozen=True)
-class Themed:
-    """A renderable in the colours of a theme, whatever those of the console are."""
+class AnswerLast:
+    """A report for a command line, whose last lines people see."""
 
-    content: RenderableType
-    theme: Theme
+    report: Report
+    full: bool
+    """True for whole notes, else each is a line."""
+    hint: str
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
-        with console.use_theme(self.theme):
-            yield from console.render(self.content, options)
+        report = self.report
+        notes = Notes(report.notes, brief=not self.full, hint=self.hint)
+        yield from _apart(
+            console,
+            options,
+            [
+                Plot(report.picture) if report.picture else "",
+                styled(report.host, "muted"),
+                notes if report.notes else "",
+                report.headline,
+                *report.tables,
+            ],
+        )
+
+
+def _apart(
+    console: Console, options: ConsoleOptions, blocks: Sequence[RenderableType]
+) -> RenderResult:
+    """Blocks with an empty line between them; those of sentences are not too wide."""
+    prose = options.update(max_width=min(options.max_width, PROSE))
+    shown = [block for block in blocks if block]
+    for place, block in enumerate(shown):
+        if place:
+            yield ""
+        is_text = isinstance(block, Text) or (
+            isinstance(block, Notes) and not block.brief
+        )
+        yield from console.render(block, prose if is_text else options)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Lines that are made for the width there is."""
+
+    write: Callable[[int], Iterable[Text]]
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        yield from self.write(options.max_width)
 
 
 def _console(width: int, **more: object) -> Console:
@@ -176,11 +400,36 @@ def _console(width: int, **more: object) -> Console:
     )
 
 
-def terminal(report: Report, width: int | None, *, colour: bool = False) -> Painted:
-    """A report for a command line; ``None`` is the width of a file or a pipe."""
+def terminal(
+    report: Report,
+    width: int | None,
+    *,
+    colour: bool = False,
+    full: bool | None = None,
+    hint: str = "",
+) -> Painted:
+    """A report for a command line; what goes to a file or a pipe has no picture.
+
+    Args:
+        report: what to say.
+        width: cells of a line at most; ``None`` for a file or a pipe, where tables keep
+            all their columns, and text is as wide as a small terminal.
+        colour: whether the terminal takes colours.
+        full: the answer comes last, and notes in full or not; ``None`` for the order of
+            a report.
+        hint: the way to have the notes in full.
+    """
+    if width is None:
+        report = dataclasses.replace(report, picture=None)
+    shown = report if full is None else AnswerLast(report, full, hint)
+    return written(shown, width or UNLIMITED, colour=colour)
+
+
+def written(content: RenderableType, width: int, *, colour: bool = False) -> Painted:
+    """Anything in the lines of a terminal."""
     system = "truecolor" if colour else None
-    console = _console(width or UNLIMITED, force_terminal=colour, color_system=system)
-    console.print(report)
+    console = _console(width, force_terminal=colour, color_system=system)
+    console.print(content)
     assert isinstance(console.file, io.StringIO)
     lines = console.file.getvalue().splitlines()
     return Painted("\n".join(line.rstrip() for line in lines))
@@ -191,37 +440,52 @@ _FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 
 def svg(report: Report) -> str:
-    """A picture of what a terminal shows."""
-    console = _console(
-        SVG_WIDTH, record=True, force_terminal=True, color_system="truecolor"
-    )
-    console.print(report)
+    """A picture of what a terminal shows, the plot first."""
+    parts: list[RenderableType] = [dataclasses.replace(report, picture=None)]
+    if report.picture:
+        parts = [Plot(report.picture, SVG_PLOT), "", *parts]
     title = " · ".join(filter(None, (report.title, report.host)))
+    return as_svg(Group(*parts), title)
+
+
+def as_svg(content: RenderableType, title: str, width: int = SVG_WIDTH) -> str:
+    """Anything as a terminal shows it."""
+    console = _console(
+        width, record=True, force_terminal=True, color_system="truecolor"
+    )
+    console.print(content)
     return _FONT.sub("", console.export_svg(title=visible(title, line=True)), count=2)
 
 
 def markdown(report: Report) -> str:
     """A document: the verdict, the tables, a point for each note, the machine."""
-    parts = [f"**{escaped(report.verdict)}**"] if report.verdict else []
+    parts = [f"**{escaped(report.headline.plain)}**"] if report.verdict else []
     for table in report.tables:
         heads = [column.head for column in table.columns]
         rule = ["--:" if column.right else ":--" for column in table.columns]
         rows = zip(*(column.cells for column in table.columns), strict=True)
         lines = [
-            f"| {' | '.join(escaped(_cell(cell).plain.strip()) for cell in row)} |"
+            f"| {' | '.join(escaped(as_text(cell).plain.strip()) for cell in row)} |"
             for row in (heads, rule, *rows)
         ]
         parts += [escaped(table.title)] if table.title else []
         parts.append("\n".join(lines))
-    if report.notes:
-        parts.append(
-            "\n".join(
-                f"- **{escaped(note.flag)}**: {escaped(note.text)}"
-                + (f" ({escaped(fmt.some(note.about))})" if note.about else "")
-                for note in report.notes
-            )
-        )
-    return "\n\n".join([*parts, *filter(None, [escaped(report.host)])]) + "\n"
+    points = []
+    for group in _by_flag(report.notes):
+        flag = f"- **{escaped(group[0].flag)}**:"
+        first, *more = (escaped(line.plain) for line in _sentences(group))
+        text = "\n  - ".join(("", first, *more)) if more else f" {first}"
+        points.append(f"{flag}{text}")
+    parts += ["\n".join(points), escaped(report.host)]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+def escaped(text: str) -> str:
+    """A text in a line of Markdown, which no reader takes for HTML."""
+    return _TAG.sub("&lt;", visible(text, line=True).replace("|", "\\|"))
 
 
 def of_host(host: Host | None) -> str:

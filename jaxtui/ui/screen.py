@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from rich.console import RenderableType
+from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.reactive import reactive
+from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 
 from jaxtui.model import Work
@@ -20,23 +22,81 @@ from jaxtui.tui.state import State
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.ui.outcome import Outcome
-from jaxtui.ui.report import Themed, terminal
-from jaxtui.ui.theme import on_screen
+from jaxtui.ui.report import terminal
 from jaxtui.view import words
 from jaxtui.view.export import file_stem
 
 
 class Sheet(Widget):
-    """A renderable in the colours of the app's theme, as high as it is."""
+    """A renderable, as high as it is, in the colours of the app's theme."""
 
     DEFAULT_CSS = """
     Sheet { height: auto; width: 1fr; }
     """
 
-    content: reactive[RenderableType] = reactive[RenderableType]("", layout=True)
+    def __init__(
+        self,
+        content: RenderableType = "",
+        *,
+        id: str | None = None,  # noqa: A002
+    ) -> None:
+        super().__init__(id=id)
+        self._content = content
+        self._lines: list[Content] = []
+        self._width = 0
 
-    def render(self) -> RenderableType:
-        return Themed(self.content, on_screen(self.app.theme_variables))
+    @property
+    def text(self) -> str:
+        """The text without its styles."""
+        return "\n".join(line.plain.rstrip() for line in self._lines)
+
+    @property
+    def content(self) -> RenderableType:
+        return self._content
+
+    @content.setter
+    def content(self, content: RenderableType) -> None:
+        """Show something else; the screen is laid out anew only if that is longer."""
+        self._content = content
+        if not self._width:
+            return
+        before = self._lines
+        self._lay_out(self._width)
+        # Two texts are equal whatever their styles are.
+        pairs = zip(self._lines, before, strict=False)
+        if len(self._lines) != len(before):
+            self.refresh(layout=True)
+        elif not all(new.is_same(old) for new, old in pairs):
+            self.refresh()
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._width = 0
+
+    def get_content_width(self, container: Size, viewport: Size) -> int:
+        return container.width
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        if width != self._width:
+            self._lay_out(width)
+        return len(self._lines)
+
+    def render(self) -> Content:
+        width = self.content_size.width
+        if width != self._width:
+            self._lay_out(width)
+        return Content("\n").join(self._lines)
+
+    def _lay_out(self, width: int) -> None:
+        self._width, self._lines = width, []
+        if not width or self._content == "":
+            return
+        console = self.app.console
+        options = self.app.console_options.update(width=width, height=None)
+        for line in console.render_lines(self._content, options, pad=False):
+            parts = ((part.text, part.style or "") for part in line)
+            text = Text.assemble(*parts, end="")
+            self._lines.append(Content.from_rich_text(text, console=console))
 
 
 class ReportScreen(Modal):

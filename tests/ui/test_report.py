@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from jaxtui.model import Remark
 from jaxtui.model.document import Note
-from jaxtui.ui.report import Column, Report, Rows, markdown, svg, terminal
+from jaxtui.plot import HEIGHT, Picture, Series
+from jaxtui.ui.report import Column, Report, Rows, gather, markdown, svg, terminal
 
 ROWS = Rows(
     (
@@ -62,9 +64,43 @@ def test_a_terminal_acts_on_nothing_that_others_wrote() -> None:
 def test_markdown_keeps_its_tables_and_takes_no_html() -> None:
     told = markdown(report("a | b <script>", "c|d"))
     assert "| name | time | calls |\n| :-- | --: | --: |\n| matmul |" in told
-    assert "- **slow**: a \\| b &lt;script> (c\\|d)" in told
+    assert "- **slow**: a \\| b &lt;script> – c\\|d" in told
 
 
 def test_a_picture_names_no_font_in_the_network() -> None:
     assert "@font-face" not in svg(report())
     assert "title · box · jax 0.12" in svg(report()).replace("&#160;", " ")
+
+
+def test_a_column_that_grows_goes_over_several_lines() -> None:
+    columns = Column("op", ["a"]), Column("what", ["word " * 9], grows=True)
+    rows = Rows((*columns, Column("path", ["/home/somebody/x.py"], tail=True, most=9)))
+    lines = terminal(Report("", tables=[rows]), 40).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert len(lines) > 2
+    assert lines[1].endswith("…ody/x.py")
+
+
+def test_the_answer_comes_last_and_notes_are_a_line_each() -> None:
+    told = terminal(report("Slow. " * 30, "a", "b"), 60, full=False, hint="Press n.")
+    lines = told.splitlines()
+    assert lines[2:5] == ["slow  Slow – a, b", "hops  Good to know", "Press n."]
+    assert lines[-1].split() == ["add", "20", "ms", "20"]
+
+
+def test_remarks_of_a_code_are_one_note_with_their_rows() -> None:
+    less, more = (
+        Remark("contended", {"used_cores": used, "cores": 2}, "warning")
+        for used in (1.0, 1.5)
+    )
+    (note,) = gather([("a", [less]), ("b", [more]), ("c", [])])
+    assert (note.about, note.level) == (("a", "b"), "warning")
+    assert "1.5" in note.text
+
+
+def test_a_picture_is_drawn_on_a_terminal_only() -> None:
+    line = Series("time", (1.0, 2.0, 3.0), (1.0, 2.0, 4.0))
+    drawn = Report("title", "2 cases.", picture=Picture((line,)))
+    assert len(terminal(drawn, 60).splitlines()) == HEIGHT + 2
+    assert terminal(drawn, None) == "2 cases."
+    assert "time" in svg(drawn)
