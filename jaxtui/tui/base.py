@@ -135,7 +135,7 @@ class BaseApp(App[None]):
     def watch_theme(self) -> None:
         """Draw the roles of our own texts in the colours of the theme."""
         self.console.pop_theme()
-        self.console.push_theme(on_screen(self.theme_variables))
+        self.console.push_theme(on_screen(self.get_css_variables()))
 
     def get_driver_class(self) -> type[Driver]:
         """The platform's driver, counting the bytes that it writes."""

@@ -71,7 +71,9 @@ class Sheet(Widget):
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        self._width = 0
+        if self._width:
+            self._lay_out(self._width)
+            self.refresh()
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         return container.width

@@ -90,7 +90,7 @@ def test_the_answer_comes_last_and_notes_are_a_line_each() -> None:
 
 def test_remarks_of_a_code_are_one_note_with_their_rows() -> None:
     less, more = (
-        Remark("contended", {"used_cores": used, "cores": 2}, "warning")
+        Remark("contended", {"used_cores": used, "cores": 2, "by": "host"}, "warning")
         for used in (1.0, 1.5)
     )
     (note,) = gather([("a", [less]), ("b", [more]), ("c", [])])
