@@ -280,6 +280,15 @@ def refusals(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[Remar
     return tuple(remarks)
 
 
+def loopable(case: Case, device: str) -> Case:
+    """The case as JAX dispatches it: what the host computes itself becomes jit."""
+    if case.on_host:
+        return msgspec.structs.replace(case, mode="jit", device=device, inputs="device")
+    if case.mode not in ("eager", "jit"):
+        return msgspec.structs.replace(case, mode="jit")
+    return case
+
+
 def fitting_size(
     size: int, dispatch: float, work: float, largest: int = LARGEST_PRODUCT
 ) -> int:

@@ -21,6 +21,7 @@ FEATURES = (
     "profile",
     "program",
     "roofline",
+    "timeline",
 )
 
 COMMANDS = {

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from jaxtui import format as fmt
+from jaxtui.model import LoopStyle
 from jaxtui.text import ended
 
 Facts = Mapping[str, Any]
@@ -27,6 +28,13 @@ _UNITS: dict[str, Callable[[Any], str]] = {
     "some": fmt.some,
     ".": ended,
 }
+
+WAITS: dict[LoopStyle, str] = {
+    "never": "never block",
+    "end": "block at the end",
+    "each": "block every call",
+}
+"""The names of the host's waits."""
 
 
 class _Template(string.Formatter):

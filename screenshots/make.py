@@ -17,12 +17,12 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.features.timeline.classroom import Classroom
+from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import Case, Loop
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.form import CaseForm
-from jaxtui.tui.timeline import TimelineScreen
 
 HERE = Path(__file__).parent
 Screen = Pilot[None]

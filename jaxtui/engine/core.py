@@ -277,13 +277,13 @@ class Core:
                 devices,
                 experiment,
                 host,
-                loops,
                 own,
                 settings,
             )
 
             part("program", "measure")
             part("profile", "measure.case")
+            part("timeline", "measure")
 
             self._settings = [*settings.remarks()]
 
@@ -315,9 +315,8 @@ class Core:
 
                 return run(work, stop=stop, pace=pace or ALONE)
             case Loop():
-                from jaxtui.measure.loops import run_loop
-
-                return run_loop(work, stop=stop)
+                loop = part("timeline", "measure").run_loop(work, stop=stop)
+                return cast("Iterator[RunEvent]", loop)
             case Snippet():
                 snippet = part("lessons", "measure").run_snippet(work, stop=stop)
                 return cast("Iterator[RunEvent]", snippet)

@@ -414,9 +414,8 @@ class JaxtuiApp(BaseApp):
 
     def open_classroom(self) -> None:
         """Open the class view of the case that the tab Devices offers."""
-        from jaxtui.tui.classroom import open_classroom
-
-        open_classroom(self, self.query_one(DevicesPane).case)
+        case = self.query_one(DevicesPane).case
+        part("timeline", "classroom").open_classroom(self, case)
 
     # Keys.
 

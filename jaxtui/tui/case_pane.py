@@ -62,8 +62,7 @@ class CasePane(Pane):
             self.base.sweep(case)
 
     def action_timeline(self) -> None:
-        from jaxtui.tui.timeline import open_timeline
-
+        open_timeline = part("timeline", "screen").open_timeline
         if (case := self.case) is not None:
             open_timeline(self.base, case, grows=self.guesses)
 

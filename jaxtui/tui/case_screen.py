@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from jaxtui.experiments import loopable
 from jaxtui.model import Case, Inspection
 from jaxtui.model.profile import Profiling
 from jaxtui.state import Job, Purpose
 from jaxtui.tui.base import BaseApp
-from jaxtui.tui.loops import loopable
 from jaxtui.tui.modal import Modal
 from jaxtui.tui.state import State
 from jaxtui.view import words

@@ -19,6 +19,7 @@ from jaxtui import format as fmt
 from jaxtui.analysis import examination
 from jaxtui.model import Case, CheckLevel, Experiment, Remark, SelectionError
 from jaxtui.plot import COLORS
+from jaxtui.registry import part
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.check import CheckPanel
@@ -298,9 +299,7 @@ class DevicesPane(CasePane):
             self.base.to_form(replace(values, devices=marked or values.devices))
 
     def action_class(self) -> None:
-        from jaxtui.tui.classroom import open_classroom
-
-        open_classroom(self.base, self.case)
+        part("timeline", "classroom").open_classroom(self.base, self.case)
 
     def action_copy(self) -> None:
         if (judged := self.shown_check) is not None:

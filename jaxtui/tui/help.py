@@ -14,12 +14,10 @@ from textual.widgets import Static
 
 from jaxtui.registry import parts
 from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.devices import WIDER, DevicesPane
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.pane import Pane
 from jaxtui.tui.recorded import RecordedScreen
-from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.plot_view import PlotReader
@@ -36,15 +34,13 @@ PLACES: tuple[
     Hardware,
     *(
         kind
-        for screen in parts("screen")
+        for screen in (*parts("screen"), *parts("classroom"))
         for kind in vars(screen).values()
         if getattr(kind, "HELP", "") and kind.__module__ == screen.__name__
     ),
     BenchPane,
     PlotReader,
     RecordedScreen,
-    TimelineScreen,
-    Classroom,
     ExportScreen,
 )
 """Classes with keys of their own; ``HELP`` is the heading."""
@@ -109,7 +105,7 @@ SAID = {
         *("when", *_CASE, "ready", "interval", "rate", "host"),
         *("A, B", "not comparable", "cannot tell"),
     ),
-    TimelineScreen.HELP: ("stopwatch", "work", "queue", "ahead", "dispatch", "ready"),
+    "In the timeline": ("stopwatch", "work", "queue", "ahead", "dispatch", "ready"),
 }
 """The words that stand in a place."""
 

@@ -8,14 +8,12 @@ from typing import NamedTuple
 import msgspec
 
 from jaxtui import format as fmt
-from jaxtui.model import Interval, LoopMeasured
-from jaxtui.model.measurement import confidence, is_vague
+from jaxtui.model import Interval
 from jaxtui.state import CaseState, Job
 from jaxtui.stats import break_even_calls, ratio
 from jaxtui.view import words
 from jaxtui.view.document import Results
 from jaxtui.view.figures import APART, awaited, numpy_of, share_of_peak
-from jaxtui.view.lanes import Timeline
 from jaxtui.view.text import Line, Span, bar, fold
 from jaxtui.view.words.engine import doing
 
@@ -34,21 +32,6 @@ class Clocks(msgspec.Struct, frozen=True):
     """Flops of all calls."""
     peak: float | None = None
     """FLOP/s of the chip."""
-    inline: bool = False
-    """The calls computed before they returned."""
-    repeats: int | None = None
-    """The number of plain repeats of a loop, of which both are the medians; 0 while
-    there is only one, that was watched."""
-
-    ends: tuple[float, float] | None = None
-    """The range of a loop's ratio from turn to turn."""
-
-    @property
-    def vague(self) -> bool:
-        """True for a loop whose ratio is not known to within a third."""
-        if self.repeats is None or self.inline:
-            return False
-        return self.ends is None or is_vague(*self.ends, confidence(self.repeats))
 
     @property
     def ratio(self) -> float:
@@ -61,22 +44,9 @@ class Clocks(msgspec.Struct, frozen=True):
         return fmt.ratio(self.ratio) if self.ratio >= CLOSE else "1×"
 
     @property
-    def spread(self) -> str:
-        """Between what the ratio lay from turn to turn; empty where none is known."""
-        if self.ends is None:
-            return ""
-        low, high = map(fmt.ratio, self.ends)
-        return f"{fmt.UNCERTAIN} " * self.vague + f"{low[:-1]}–{high}"
-
-    @property
     def claimed(self) -> float | None:
         """FLOP/s, if the stopwatch were right."""
         return self.flops / self.stopwatch if self.flops and self.stopwatch else None
-
-    @property
-    def true(self) -> float | None:
-        """FLOP/s of the work."""
-        return self.flops / self.work if self.flops and self.work else None
 
     @property
     def impossible(self) -> bool:
@@ -86,68 +56,7 @@ class Clocks(msgspec.Struct, frozen=True):
     @property
     def wrong(self) -> bool:
         """The stopwatch has missed a good part of the work."""
-        return not self.inline and (self.impossible or self.ratio > APART)
-
-    @property
-    def unit(self) -> fmt.Unit:
-        """The one in which both times are written, and those of a clock between: no
-        less than a hundredth of it, for they are compared.
-        """
-        unit = fmt.common((self.stopwatch, self.work / 10, self.work))
-        small = self.stopwatch < 0.01 * unit.factor
-        return fmt.common((self.stopwatch,)) if small else unit
-
-    @property
-    def verdict(self) -> str:
-        """The judgement on the stopwatch."""
-        if self.inline:
-            return "stopwatch right: the work runs inside the call"
-        if self.impossible:
-            peak = fmt.rate(self.peak)
-            return f"IMPOSSIBLE: above the peak of {peak}; the stopwatch timed dispatch"
-        if self.ratio > APART:
-            return f"stopwatch stopped at {fmt.percent(1 / self.ratio)} of the work"
-        if self.ratio >= CLOSE:
-            return "stopwatch stopped just before the work ended"
-        return "stopwatch right: the loop waited for its results"
-
-
-def of_loop(line: Timeline, measured: LoopMeasured | None) -> Clocks:
-    """The clocks of the plain repeats; before there are any, of the one that is drawn.
-
-    Args:
-        line: all calls of the one that is drawn.
-        measured: what the engine says of all repeats, once it does.
-    """
-    if measured is None:
-        return Clocks(line.through, line.total, repeats=0)
-    return of_measured(measured)
-
-
-def of_measured(measured: LoopMeasured) -> Clocks:
-    """The clocks of the plain repeats of a loop."""
-    clock, flops, peak = measured.undisturbed, measured.flops, measured.peak
-    return Clocks(
-        clock.stopwatch_seconds,
-        clock.true_seconds,
-        flops=None if flops is None else flops * measured.loop.calls,
-        peak=None if peak is None else peak.flops_per_second,
-        inline=measured.inline,
-        repeats=clock.repeats,
-        ends=clock.factor,
-    )
-
-
-def moment(clocks: Clocks, line: Timeline, time: float) -> float:
-    """Return the clocks' reading when the drawn repeat has come to a time.
-
-    It may be slower than the plain ones: its stopwatch stops when theirs does, and its
-    work ends with theirs.
-    """
-    if time <= line.through:
-        return clocks.stopwatch * time / max(line.through, 1e-12)
-    share = (time - line.through) / (line.total - line.through)
-    return clocks.stopwatch + share * (clocks.work - clocks.stopwatch)
+        return self.impossible or self.ratio > APART
 
 
 def of_case(case: CaseState) -> Clocks | None:
@@ -301,53 +210,6 @@ def _fitting(parts: Sequence[str], room: int) -> str:
             break
         text = longer
     return text
-
-
-# Of a loop.
-
-
-def loop_lines(clocks: Clocks, width: int, *, until: float | None = None) -> list[Line]:
-    """Stopwatch and work as bars.
-
-    Args:
-        clocks: what there is to compare.
-        width: cells of every line at most.
-        until: only what was so by then, seconds.
-    """
-    claim = f"claims {fmt.rate(clocks.claimed)}" if clocks.claimed else ""
-    real = [f"true {fmt.rate(clocks.true)}"] if clocks.true else []
-    if clocks.true and clocks.peak:
-        real.append(f"{fmt.percent(clocks.true / clocks.peak)} of peak")
-    wrong, is_known = clocks.wrong, clocks.repeats != 0
-    bars = (
-        Bar(
-            "stopwatch",
-            clocks.stopwatch,
-            "host",
-            parts=(claim,) if wrong and claim else (),
-            wrong=wrong,
-        ),
-        Bar("work", clocks.work, "device", parts=tuple(real) if is_known else ()),
-    )
-    return lines(bars, width, until=until)
-
-
-def judgement(clocks: Clocks) -> Line:
-    """Write the judgement on the stopwatch of a loop, and the number of repeats."""
-    if clocks.repeats == 0:
-        return (Span("one watched repeat so far"),)
-    parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
-    if clocks.vague or clocks.wrong:
-        spread = clocks.spread or fmt.UNCERTAIN * clocks.vague
-        parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
-    if clocks.repeats:
-        parts.append(Span(median_of(clocks.repeats)))
-    return tuple(span for part in parts for span in (Span(" · "), part))[1:]
-
-
-def median_of(repeats: int) -> str:
-    """Write the number of repeats behind the clocks of a loop."""
-    return f"median of {repeats} repeats" if repeats > 1 else "of one repeat"
 
 
 # Of one case of JAX, and NumPy's: the first minute.

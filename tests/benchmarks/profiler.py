@@ -31,8 +31,8 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax.numpy as jnp
 from sign_test import sign_test_interval
 
+from jaxtui.features.timeline.measure import run_loop
 from jaxtui.measure import experiment
-from jaxtui.measure.loops import run_loop
 from jaxtui.model import (
     Case,
     CaseMeasured,

@@ -42,6 +42,7 @@ import msgspec
 from sign_test import sign_test_interval
 
 from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.features.timeline.report import label
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -53,7 +54,6 @@ from jaxtui.model import (
 from jaxtui.session import Session, following
 from jaxtui.state import EMPTY
 from jaxtui.view.scripts import case_script, loop_script
-from jaxtui.view.timeline import label
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""

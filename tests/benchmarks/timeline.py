@@ -32,9 +32,9 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax
 from sign_test import sign_test_interval
 
-from jaxtui.measure import coldpath, ops, repeats, runtime
-from jaxtui.measure.loops import run_loop
-from jaxtui.measure.repeats import Body, Watcher
+from jaxtui.features.timeline.measure import repeats, run_loop
+from jaxtui.features.timeline.measure.repeats import Body, Watcher
+from jaxtui.measure import coldpath, ops, runtime
 from jaxtui.measure.turns import quiet_collector
 from jaxtui.measure.workload import Pool, Workload, of_op
 from jaxtui.model import Case, Loop, LoopMeasured

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from jaxtui.tui import loops
+from jaxtui.features.timeline import loops
 from jaxtui.tui.widgets.load import LoadPanel
 
 TICK_SECONDS = 0.01
@@ -48,9 +48,3 @@ def _idle_is_when_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(f"textual.{module}.wait_for_idle", settled)
     monkeypatch.setattr("textual.pilot.Pilot._wait_for_screen", at_rest)
     monkeypatch.setattr("textual.screen.UPDATE_PERIOD", TICK_SECONDS / 2)
-
-
-@pytest.fixture
-def long_enough_to_be_held_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The made-up runtime holds the host of a loop back from call 33 on."""
-    monkeypatch.setattr(loops, "FIRST_CALLS", 40)

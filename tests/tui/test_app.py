@@ -16,17 +16,17 @@ from textual.widgets import Input, Static, TabbedContent
 from jaxtui.features.history.report import HEAD
 from jaxtui.features.history.screen import HistoryPane, HistoryTable
 from jaxtui.features.lessons.step import StepView
+from jaxtui.features.timeline.classroom import Classroom
+from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.history.store import History
 from jaxtui.model import Loop, Progress, RunFinished
 from jaxtui.state import RUNNING
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp, Palette, TooSmall
 from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.help import EVERYWHERE, GLOSSARY, PLACES, SAID, HelpScreen, words
 from jaxtui.tui.status import MessageLine, StatusLine
-from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.view.words import text
 from tests.fake_engine import FakeEngine, begun, tpu_devices

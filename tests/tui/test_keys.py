@@ -23,6 +23,8 @@ from jaxtui.features.lessons.screen import LearnPane
 from jaxtui.features.links.screen import LinksScreen
 from jaxtui.features.profile.screen import ProfileScreen
 from jaxtui.features.program.screen import ProgramScreen
+from jaxtui.features.timeline.classroom import Classroom
+from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.history.store import History
 from jaxtui.model import (
     Case,
@@ -39,7 +41,6 @@ from jaxtui.model import (
 from jaxtui.tui.app import TABS, JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.bench_plot import Pictures
-from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.devices import DevicesPane
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.export import ExportScreen
@@ -47,7 +48,6 @@ from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.recorded import RecordedScreen
-from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.plot_view import PlotReader

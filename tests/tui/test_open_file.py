@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 
 from jaxtui.engine.client import EngineClient, EngineOptions
 from jaxtui.features.program.screen import ProgramScreen
+from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
 from jaxtui.tui import values
 from jaxtui.tui.app import JaxtuiApp
@@ -19,7 +20,6 @@ from jaxtui.tui.dialogs import CodeScreen, NotesScreen
 from jaxtui.tui.form import OPEN, CaseForm, OpChoice
 from jaxtui.tui.open_file import OpenFile
 from jaxtui.tui.state import EMPTY, State
-from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.values import Meaning, Values
 from jaxtui.tui.widgets.choice import Choice, ChoicePopup
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices

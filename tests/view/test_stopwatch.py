@@ -5,16 +5,15 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from jaxtui.model import Failure, LoopClock, Peak
+from jaxtui.model import Failure, Peak
 from jaxtui.state import CaseState
 from jaxtui.view import bench, figures, stopwatch
-from jaxtui.view.stopwatch import Bar, Clocks, judgement, loop_lines
+from jaxtui.view.stopwatch import Bar
 from jaxtui.view.text import Line, plain
 from tests import records
 from tests.fake_engine import summary
 from tests.records import told
 from tests.view.making import JIT, NUMPY, done, run_of
-from tests.view.test_lanes import measured, timeline
 
 PEAK = Peak(flops_per_second=197e12, bytes_per_second=None, source="published")
 MS = 1e-3
@@ -182,123 +181,3 @@ def test_a_case_that_is_host_bound_and_numpys_failure_say_so() -> None:
     _, truth, numpy, _ = drawn(done(JIT, flops_per_second=None), broken)
     assert "host-bound: no rate" in truth
     assert numpy.split() == ["NumPy", "failed"]
-
-
-# Of a loop.
-
-
-def test_the_figures_are_those_of_the_plain_repeats() -> None:
-    """A traced repeat may be ten times slower: nothing above it is its own."""
-    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
-    clock = LoopClock(
-        repeats=7, stopwatch_seconds=4e-5, true_seconds=0.09, factor=(2000, 2500)
-    )
-    one = measured(20, peak=peak, undisturbed=clock, traced=clock)
-    line = timeline(one.calls)
-    found = stopwatch.of_loop(line, one)
-    assert (found.stopwatch, found.work, found.repeats) == (4e-5, 0.09, 7)
-    assert found.ratio == pytest.approx(0.09 / 4e-5)
-    assert found.claimed == pytest.approx(20 * 2e9 / 4e-5)
-    assert found.true == pytest.approx(20 * 2e9 / 0.09)
-    assert found.peak == 1e12
-    assert found.impossible
-    assert "median of 7 repeats" in plain(judgement(found))
-    # Both ends of its playback are those of the figures.
-    ends = (0.0, line.through, line.total)
-    assert [stopwatch.moment(found, line, end) for end in ends] == [0.0, 4e-5, 0.09]
-
-
-@pytest.mark.parametrize(
-    ("ends", "vague"), [((80.0, 120.0), False), ((40.0, 120.0), True), (None, True)]
-)
-def test_a_factor_that_differs_from_turn_to_turn_is_uncertain(
-    ends: tuple[float, float] | None, vague: bool
-) -> None:
-    found = Clocks(1e-3, 0.1, repeats=7, ends=ends)
-    assert found.vague == vague
-    last = plain(judgement(found))
-    assert ("uncertain" in last) == vague
-    assert ("120×" in last) == (ends is not None)
-
-
-def test_a_factor_of_one_repeat_is_uncertain() -> None:
-    assert Clocks(1e-3, 0.1, repeats=1, ends=(100.0, 100.0)).vague
-
-
-def test_one_watched_repeat_has_no_verdict() -> None:
-    one = measured(20)
-    found = stopwatch.of_loop(timeline(one.calls), None)
-    assert found.repeats == 0
-    drawn = [*loop_lines(found, 110), judgement(found)]
-    red = [span.text for line in drawn for span in line if span.role == "danger"]
-    assert not any(red)
-    assert "watched" in plain(drawn[-1])
-
-
-@pytest.mark.parametrize(
-    ("read", "work", "unit", "texts"),
-    [
-        (815e-6, 541e-3, "ms", ("0.815", "541")),
-        # Also the times of a clock between them, of which no second is below one.
-        (1.5, 2.4, "ms", ("1500", "2400")),
-        (15.0, 24.0, "s", ("15.0", "24.0")),
-    ],
-)
-def test_both_figures_have_one_unit(
-    read: float, work: float, unit: str, texts: tuple[str, str]
-) -> None:
-    found = Clocks(read, work)
-    assert found.unit.name == unit
-    assert (found.unit.text(read), found.unit.text(work)) == texts
-
-
-@pytest.mark.parametrize(
-    ("found", "wrong", "factor", "verdict"),
-    [
-        (
-            Clocks(0.5e-3, 0.27),
-            *(True, "540×", "stopped at 0.19 % of the work"),
-        ),
-        (
-            Clocks(1e-3, 0.1, flops=1e12, peak=1e13),
-            *(True, "100×", "IMPOSSIBLE: above the peak of 10.0 TFLOP/s"),
-        ),
-        (Clocks(0.1, 0.13), False, "1.3×", "just before the work ended"),
-        (Clocks(0.1, 0.1), False, "1×", "the loop waited"),
-        (Clocks(0.1, 0.5, inline=True), False, "5.0×", "inside the call"),
-    ],
-)
-def test_the_verdict(found: Clocks, wrong: bool, factor: str, verdict: str) -> None:
-    assert (found.wrong, found.factor) == (wrong, factor)
-    assert verdict in found.verdict
-
-
-def test_no_stopwatch_reads_a_small_part_of_a_unit() -> None:
-    clock, work = loop_lines(Clocks(2.14e-6, 0.0123), 70)
-    assert plain(clock).split()[1:3] == ["2.14", "µs"]
-    assert plain(work).split()[1:3] == ["12.3", "ms"]
-
-
-def test_bars_are_to_scale_and_the_claim_is_red() -> None:
-    found = Clocks(0.02, 0.2, flops=2e9)
-    clock, work = loop_lines(found, 70)
-    lengths = [len(line[2].text) for line in (clock, work)]
-    assert lengths[0] == pytest.approx(lengths[1] / 10, abs=1)
-    assert plain(clock).startswith("stopwatch  20.0 ms █")
-    assert plain(work).startswith("work      200   ms █")
-    assert plain(work).endswith("true 10.0 GFLOP/s")
-    assert [span.text.strip() for span in clock if span.role == "danger"] == [
-        "claims 100 GFLOP/s"
-    ]
-    assert plain(judgement(found)).endswith("10 % of the work")
-
-
-@pytest.mark.parametrize(
-    ("until", "shown"),
-    [(0.01, []), (0.1, ["20.0"]), (0.2, ["20.0", "200", "true"])],
-)
-def test_figures_of_a_playback_come_at_its_end(until: float, shown: list[str]) -> None:
-    found = Clocks(0.02, 0.2, flops=2e9)
-    text = " ".join(map(plain, loop_lines(found, 70, until=until)))
-    assert [one for one in ("20.0", "200", "true") if one in text] == shown
-    assert ("…" in text) == (until < 0.2)

@@ -33,7 +33,7 @@ from jaxtui.state import Job
 from jaxtui.view import words
 from jaxtui.view.document import machine
 from jaxtui.view.text import Column, Line, Span, bar, fit, fold, meter, plain
-from jaxtui.view.timeline import WAITS
+from jaxtui.wording import WAITS
 
 ROLES = {True: "pass", False: "fail", None: "low"}
 """The roles of a claim that holds, fails, or is undecided here."""

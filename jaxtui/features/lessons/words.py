@@ -1,8 +1,10 @@
-"""Learn: why the verdict of a step may not be believed."""
+"""Learn: why a program failed, and why a verdict may not be believed."""
 
 from __future__ import annotations
 
 from jaxtui import format as fmt
+from jaxtui.signals import signal_name
+from jaxtui.text import ended
 from jaxtui.wording import Facts, Words
 
 
@@ -14,7 +16,32 @@ def _unsteady(facts: Facts) -> str:
     )
 
 
+def _process_ended(facts: Facts) -> str:
+    status = facts["status"]
+    how = (
+        f"died of {signal_name(-status)}"
+        if status < 0
+        else f"exited with code {status}"
+    )
+    return f"The process with {facts['devices']} CPU devices {how}."
+
+
+def _in_part(part: str) -> str:
+    if part == "setup":
+        return " in its setup"
+    return f" in its part {part!r}" if part else ""
+
+
 WORDS = {
+    "program-failed": Words(
+        "failed program",
+        lambda facts: (
+            f"The program failed{_in_part(facts['part'])}: {ended(facts['error'])}"
+        ),
+    ),
+    "process-ended": Words(
+        "process ended", _process_ended, "The log has its last lines."
+    ),
     "step-disturbed": Words(
         "busy machine",
         "Other programs used the CPU cores during this step.",

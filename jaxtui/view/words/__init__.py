@@ -22,7 +22,6 @@ from jaxtui.view.words import (
     compare,
     engine,
     hosts,
-    loops,
     machine,
 )
 from jaxtui.wording import Facts, Words, written
@@ -44,7 +43,6 @@ TABLE: dict[str, Words] = {
     **compare.WORDS,
     **engine.WORDS,
     **hosts.WORDS,
-    **loops.WORDS,
     **machine.WORDS,
     **{code: entry for part in parts("words") for code, entry in part.WORDS.items()},
 }

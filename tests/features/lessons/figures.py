@@ -16,9 +16,9 @@ from jaxtui.features.lessons.measure import run_snippet
 from jaxtui.features.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.features.lessons.trial import Lesson, Trial, setting
+from jaxtui.features.timeline.measure import run_loop
 from jaxtui.measure.experiment import run as run_experiment
 from jaxtui.measure.host import host
-from jaxtui.measure.loops import run_loop
 from jaxtui.model import (
     Case,
     CaseFailed,

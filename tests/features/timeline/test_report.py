@@ -6,12 +6,12 @@ import re
 
 import pytest
 
+from jaxtui.features.timeline import report as view
+from jaxtui.features.timeline.lanes import timeline
 from jaxtui.model import Remark
-from jaxtui.view import timeline as view
 from jaxtui.view import words
-from jaxtui.view.lanes import timeline
 from jaxtui.view.text import plain
-from tests.view.test_lanes import calls, measured
+from tests.features.timeline.test_lanes import calls, measured
 
 
 def test_what_happened_in_a_call() -> None:

@@ -11,6 +11,10 @@ import pytest
 from textual.color import Color
 from textual.widgets import Static
 
+from jaxtui.features.timeline.lane_view import LaneView
+from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS, loopable
+from jaxtui.features.timeline.report import CALLS
+from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -29,16 +33,10 @@ from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp, TooSmall
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.help import HelpScreen
-from jaxtui.tui.lanes import LaneView
-from jaxtui.tui.loops import SECONDS, SLOW_SECONDS, loopable
-from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view.timeline import CALLS
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
-from tests.records import told
-from tests.tui.driving import app_on, lines, until, until_ready
-from tests.tui.looping import (
+from tests.features.timeline.looping import (
     CASE,
     NARROW,
     WIDE,
@@ -51,6 +49,8 @@ from tests.tui.looping import (
     shown,
     until_measured,
 )
+from tests.records import told
+from tests.tui.driving import app_on, lines, until, until_ready
 
 pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
 

@@ -6,9 +6,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.model import Case, Loop
-from jaxtui.state import State
-from jaxtui.view.classroom import (
+from jaxtui.features.timeline.scene import (
     CLOCKS,
     RECORDED,
     RECORDED_ON,
@@ -19,18 +17,20 @@ from jaxtui.view.classroom import (
     adjusted,
     judge_bet,
 )
-from jaxtui.view.stopwatch import Clocks
+from jaxtui.features.timeline.stopwatch import LoopClocks
+from jaxtui.model import Case, Loop
+from jaxtui.state import State
 from jaxtui.view.text import Line, plain
 from tests.fake_engine import OPS, cpu_devices
 
-FOUND = Clocks(815e-6, 0.541)
+FOUND = LoopClocks(815e-6, 0.541)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
 
 
 LOOP = Loop(case=CASE, calls=20)
 
 
-def scene(step: Step, time: float | None = None, found: Clocks = FOUND) -> Scene:
+def scene(step: Step, time: float | None = None, found: LoopClocks = FOUND) -> Scene:
     return Scene(step, LOOP, found, 10, time)
 
 
@@ -55,13 +55,13 @@ def test_a_factor_without_room_for_large_characters_is_in_the_sentence() -> None
     ("clocks", "time", "clock", "hero"),
     [
         # One millisecond is not counted as 0, 0, 1.
-        (Clocks(163e-6, 1.05e-3), 0.42e-3, ("0.163", "0.4"), "0.4"),
+        (LoopClocks(163e-6, 1.05e-3), 0.42e-3, ("0.163", "0.4"), "0.4"),
         # No reading below a hundredth of its unit.
-        (Clocks(9.3e-6, 6.48e-3), None, ("9.30", "6480"), "6480"),
+        (LoopClocks(9.3e-6, 6.48e-3), None, ("9.30", "6480"), "6480"),
     ],
 )
 def test_clocks_of_the_class_can_be_read(
-    clocks: Clocks, time: float | None, clock: tuple[str, str], hero: str
+    clocks: LoopClocks, time: float | None, clock: tuple[str, str], hero: str
 ) -> None:
     shown = scene("race", time, clocks)
     assert tuple(shown.clock(name)[0] for name in CLOCKS) == clock

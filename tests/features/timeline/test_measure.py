@@ -14,10 +14,11 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import loops, repeats, trace
+from jaxtui.features.timeline import measure as loops
+from jaxtui.features.timeline.measure import repeats, run_loop
+from jaxtui.features.timeline.measure.repeats import Watcher
+from jaxtui.measure import trace
 from jaxtui.measure.errors import RefusedError
-from jaxtui.measure.loops import run_loop
-from jaxtui.measure.repeats import Watcher
 from jaxtui.measure.trace import MissingTraceError, Run
 from jaxtui.measure.workload import Workload
 from jaxtui.model import (

@@ -3,7 +3,7 @@
 ``_LoopRun.work`` is the whole course: the cold path, a warm-up, watched and undisturbed
 repeats in turn, a repeat under the runtime's trace, and the result. ``repeats`` has
 what one repeat does and what its stamps show, ``trace`` what the device did meanwhile,
-and ``jaxtui.view.lanes`` draws both.
+and ``jaxtui.features.timeline.lanes`` draws both.
 """
 
 from __future__ import annotations
@@ -18,20 +18,12 @@ from time import perf_counter
 import jax
 import msgspec
 
-from jaxtui.measure import (
-    coldpath,
-    devices,
-    estimate,
-    notes,
-    ops,
-    own,
-    repeats,
-    trace,
-)
+from jaxtui.features.timeline.measure import repeats
+from jaxtui.features.timeline.measure.repeats import ARRAY, Body, Stamps, Totals, WarmUp
+from jaxtui.measure import coldpath, devices, estimate, notes, ops, own, trace
 from jaxtui.measure.errors import RefusedError, check_fault, full_text
 from jaxtui.measure.failures import FAULTS
 from jaxtui.measure.planning import Supply, plan_case
-from jaxtui.measure.repeats import ARRAY, Body, Stamps, Totals, WarmUp
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.runtime import Runtime
 from jaxtui.measure.trace import MissingTraceError, Trace

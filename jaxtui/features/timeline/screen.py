@@ -15,6 +15,13 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 
 from jaxtui import format as fmt
+from jaxtui.features.timeline import report as view
+from jaxtui.features.timeline import stopwatch
+from jaxtui.features.timeline.classroom import Classroom
+from jaxtui.features.timeline.lane_view import LaneView
+from jaxtui.features.timeline.lanes import Shot, Timeline, timeline
+from jaxtui.features.timeline.loops import LoopScreen, first_loop
+from jaxtui.features.timeline.stopwatch import LoopClocks
 from jaxtui.model import (
     LOOP_STYLES,
     Case,
@@ -24,21 +31,16 @@ from jaxtui.model import (
     LoopMeasured,
 )
 from jaxtui.tui.base import BaseApp
-from jaxtui.tui.classroom import Classroom
 from jaxtui.tui.dialogs import CodeScreen
-from jaxtui.tui.lanes import LaneView
-from jaxtui.tui.loops import LoopScreen, first_loop
 from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view import scripts, stopwatch
-from jaxtui.view import timeline as view
-from jaxtui.view.lanes import Shot, Timeline, timeline
+from jaxtui.view import scripts
 from jaxtui.view.report import Report, statement_lines
-from jaxtui.view.stopwatch import Clocks
 from jaxtui.view.text import Line, Span, fold, piece, plain
+from jaxtui.wording import WAITS
 
 _KEYS = (
     ("escape,q", "close", "Back", "Back to the tabs."),
@@ -81,7 +83,7 @@ class FiguresPanel(Panel):
             yield Paper()
             yield Figure()
 
-    def show(self, clocks: Clocks, verdict: Line, *, until: float | None) -> None:
+    def show(self, clocks: LoopClocks, verdict: Line, *, until: float | None) -> None:
         """Show figures as far as they may be known.
 
         Args:
@@ -303,7 +305,7 @@ class TimelineScreen(LoopScreen):
         loop, job = self.loop, self.job
         count = fmt.plural(loop.calls, "call")
         hints = [
-            hint(self, "style", view.WAITS[loop.style]),
+            hint(self, "style", WAITS[loop.style]),
             hint(self, "chain", view.links(loop)),
             Hint("+ −", count),
             hint(self, "class"),

@@ -8,17 +8,15 @@ import msgspec
 import pytest
 from textual.widgets import Digits
 
+from jaxtui.features.timeline.classroom import Classroom
+from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS
+from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import Loop, LoopClock, RunEvent, RunFinished, RunStarted, WorkFailed
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.classroom import Classroom
-from jaxtui.tui.loops import SECONDS, SLOW_SECONDS
-from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.paper import Paper
 from tests.fake_engine import FakeEngine, begun, looped
-from tests.records import told
-from tests.tui.driving import app_on, lines, until
-from tests.tui.looping import (
+from tests.features.timeline.looping import (
     NARROW,
     WIDE,
     Clock,
@@ -27,6 +25,8 @@ from tests.tui.looping import (
     until_measured,
     view,
 )
+from tests.records import told
+from tests.tui.driving import app_on, lines, until
 
 
 def far_apart(work: object) -> Sequence[RunEvent]:

@@ -10,18 +10,10 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widgets import Static
 
-from jaxtui.model import Case, Loop
-from jaxtui.tui import themes
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.loops import LoopScreen, first_loop
-from jaxtui.tui.modal import modal_keys
-from jaxtui.tui.status import MessageLine
-from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Hint, Hints, Panel, hint
-from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view import stopwatch
-from jaxtui.view import timeline as view
-from jaxtui.view.classroom import (
+from jaxtui.features.timeline import report as view
+from jaxtui.features.timeline import stopwatch
+from jaxtui.features.timeline.loops import LoopScreen, first_loop
+from jaxtui.features.timeline.scene import (
     CLOCKS,
     FIELDS,
     FIRST_BET,
@@ -32,7 +24,15 @@ from jaxtui.view.classroom import (
     adjusted,
     next_bet,
 )
-from jaxtui.view.stopwatch import Clocks
+from jaxtui.features.timeline.stopwatch import LoopClocks
+from jaxtui.model import Case, Loop
+from jaxtui.tui import themes
+from jaxtui.tui.base import BaseApp
+from jaxtui.tui.modal import modal_keys
+from jaxtui.tui.status import MessageLine
+from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.tui.widgets.panel import Hint, Hints, Panel, hint
+from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.view.text import plain
 
 CHOOSING_SECONDS = 0.7
@@ -105,7 +105,7 @@ class Classroom(LoopScreen):
         self.field = FIELDS[0]
         """The field that the arrows change while the program is shown."""
         self.bet = FIRST_BET
-        self._clocks: Clocks | None = None
+        self._clocks: LoopClocks | None = None
         self._past = 0
         """The number of the run whose figures are no longer wanted."""
         self._time: float | None = None

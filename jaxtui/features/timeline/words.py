@@ -1,10 +1,8 @@
-"""Loops and snippets: the timeline and the stopwatch."""
+"""Loops: why none ran, and what is drawn of it."""
 
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.signals import signal_name
-from jaxtui.text import ended
 from jaxtui.wording import Facts, Words
 
 
@@ -49,22 +47,6 @@ def _loop_too_slow(facts: Facts) -> str:
     )
 
 
-def _process_ended(facts: Facts) -> str:
-    status = facts["status"]
-    how = (
-        f"died of {signal_name(-status)}"
-        if status < 0
-        else f"exited with code {status}"
-    )
-    return f"The process with {facts['devices']} CPU devices {how}."
-
-
-def _in_part(part: str) -> str:
-    if part == "setup":
-        return " in its setup"
-    return f" in its part {part!r}" if part else ""
-
-
 WORDS: dict[str, Words] = {
     "donates-arguments": Words(
         "donated arguments",
@@ -85,15 +67,6 @@ WORDS: dict[str, Words] = {
         "too slow",
         _loop_too_slow,
         "Choose fewer calls, a smaller size or a larger budget.",
-    ),
-    "program-failed": Words(
-        "failed program",
-        lambda facts: (
-            f"The program failed{_in_part(facts['part'])}: {ended(facts['error'])}"
-        ),
-    ),
-    "process-ended": Words(
-        "process ended", _process_ended, "The log has its last lines."
     ),
     "few-repeats": Words(
         "few repeats",

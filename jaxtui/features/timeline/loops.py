@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from textual.timer import Timer
 
 from jaxtui import format as fmt
-from jaxtui.experiments import fitting_size
+from jaxtui.experiments import fitting_size, loopable
 from jaxtui.model import Case, Loop, LoopMeasured
 from jaxtui.state import Job
 from jaxtui.tui import pace
@@ -31,15 +31,6 @@ SECONDS = 4.0
 
 SLOW_SECONDS = 20.0
 """Seconds in slow motion, for an audience."""
-
-
-def loopable(case: Case, device: str) -> Case:
-    """The case as JAX dispatches it: what the host computes itself becomes jit."""
-    if case.on_host:
-        return msgspec.structs.replace(case, mode="jit", device=device, inputs="device")
-    if case.mode not in ("eager", "jit"):
-        return msgspec.structs.replace(case, mode="jit")
-    return case
 
 
 def first_loop(case: Case, device: str) -> Loop:

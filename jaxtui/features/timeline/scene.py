@@ -8,12 +8,12 @@ from typing import Literal, get_args
 import msgspec
 
 from jaxtui import format as fmt
+from jaxtui.features.timeline.report import next_calls
+from jaxtui.features.timeline.stopwatch import LoopClocks, median_of
 from jaxtui.model import Case, Loop, LoopClock, LoopMeasured
 from jaxtui.model.own import short_name
 from jaxtui.state import State
-from jaxtui.view.stopwatch import Clocks, median_of
 from jaxtui.view.text import Line, Span, bar, large
-from jaxtui.view.timeline import next_calls
 
 _QUESTIONS = {
     "program": "What does this program time?",
@@ -141,7 +141,7 @@ class Scene(msgspec.Struct, frozen=True):
 
     step: Step
     loop: Loop
-    clocks: Clocks | None
+    clocks: LoopClocks | None
     """The clocks of the program; ``None`` before it has run."""
     bet: int
     """The bet on the ratio of the work's time to the stopwatch's."""

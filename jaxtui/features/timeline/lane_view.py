@@ -15,11 +15,20 @@ from textual.reactive import reactive
 from textual.strip import Strip
 
 from jaxtui import plot
+from jaxtui.features.timeline.lanes import (
+    BLOCKS,
+    GUTTER,
+    SOLID,
+    Row,
+    Shades,
+    Shot,
+    Timeline,
+    draw,
+)
 from jaxtui.plot import cells
 from jaxtui.tui.colors import few_colors
 from jaxtui.tui.themes import DEFAULT_VARIABLES
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.view.lanes import BLOCKS, GUTTER, SOLID, Row, Shades, Shot, Timeline, draw
 
 Palette = Mapping[str, "tuple[int, int, int]"]
 """Red, green and blue of each role; a role without one has the text's colour."""

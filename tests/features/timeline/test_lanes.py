@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.model import Case, Loop, LoopCall, LoopMeasured
-from jaxtui.view import timeline as view
-from jaxtui.view.lanes import (
+from jaxtui.features.timeline import report as view
+from jaxtui.features.timeline.lanes import (
     BLOCKS,
     EIGHTHS,
     GUTTER,
@@ -23,6 +22,7 @@ from jaxtui.view.lanes import (
     draw,
     timeline,
 )
+from jaxtui.model import Case, Loop, LoopCall, LoopMeasured
 from tests.fake_engine import looped
 
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")

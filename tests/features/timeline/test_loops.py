@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.tui.loops import SECONDS, SLOW_SECONDS, Playback
+from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS, Playback
 
 
 def test_a_cursor_reaches_the_end_in_its_time() -> None:

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from jaxtui import format as fmt
-from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop, LoopMeasured, LoopStyle
+from jaxtui.features.timeline import stopwatch
+from jaxtui.features.timeline.lanes import Timeline
+from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop, LoopMeasured
 from jaxtui.state import Job, State
-from jaxtui.view import stopwatch, words
-from jaxtui.view.lanes import Timeline
+from jaxtui.view import words
 from jaxtui.view.report import Report, gather
 from jaxtui.view.text import Line, Span
-
-WAITS: dict[LoopStyle, str] = {
-    "never": "never block",
-    "end": "block at the end",
-    "each": "block every call",
-}
-"""The names of the host's waits."""
+from jaxtui.wording import WAITS
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that keys go through."""

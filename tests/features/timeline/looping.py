@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 import msgspec
 from textual.pilot import Pilot
 
+from jaxtui.features.timeline.lane_view import LaneView
+from jaxtui.features.timeline.lanes import Shot
+from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import Case, Loop, RunEvent, RunFinished, RunStarted, Snippet
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.lanes import LaneView
-from jaxtui.tui.timeline import TimelineScreen
 from jaxtui.tui.widgets.paper import Paper
-from jaxtui.view.lanes import Shot
 from tests.fake_engine import FakeEngine, looped
 from tests.tui.driving import app_on, until
 

@@ -1,0 +1,1 @@
+"""Loops of calls as host and device see them, for one user and for a class."""
