@@ -363,7 +363,6 @@ class JaxtuiApp(BaseApp):
 
     def redraw(self) -> None:
         """Draw everything in the colours of another theme."""
-        super().watch_theme()
         for pane in self.panes.values():
             pane.draw()
 

@@ -97,12 +97,13 @@ TERMINAL = Theme({role: style for role, (style, _) in _ROLES.items()}, inherit=F
 def on_screen(variables: Mapping[str, str]) -> Theme:
     """The roles in the colours of a Textual theme: ``App.theme_variables``."""
     from textual.color import Color as Shade
+    from textual.markup import parse_style
     from textual.style import Style
 
     ground = Shade.parse(variables["background"])
     styles = {}
     for role, (_, text) in _ROLES.items():
-        style = Style.parse(text, dict(variables))
+        style = parse_style(text, dict(variables))
         shade = style.foreground
         if shade is not None and shade.a < 1:
             style += Style(foreground=ground.blend(shade, shade.a, 1))
