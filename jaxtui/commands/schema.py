@@ -26,7 +26,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "devices": (Devices,),
     "ops": (ops.Document,),
     "bench": (Results, compare.Turns),
-    "crossover": (part("crossover", "report").Document,),
+    "crossover": (part("crossover", "report").OUTCOME.document,),
     "roofline": (part("roofline", "report").Document,),
     "links": (part("links", "report").OUTCOME.document,),
     "check": (CheckResults,),

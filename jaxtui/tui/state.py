@@ -7,7 +7,7 @@ from typing import get_args
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.rates import Rates
-from jaxtui.model import CheckTest, Device
+from jaxtui.model import Case, CheckTest, Device
 from jaxtui.registry import part
 from jaxtui.state import CaseState, Job
 from jaxtui.view import rates
@@ -44,6 +44,8 @@ class State(state.State, frozen=True):
     """The view of the plot of the tab Bench; ``None`` for what fits."""
     metric: Metric = "time"
     """The metric of the curves over size."""
+    crossed: tuple[Case, Case] | None = None
+    """The curves whose crossing was asked for, as cases without size."""
 
     @property
     def no_jax(self) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from inspect import iscoroutinefunction
+from typing import Any, cast
 
 import click
 
 from jaxtui.commands import CASE_FAILED, FINE, CannotRun
-from jaxtui.commands.common import Common, engine_flags, named
+from jaxtui.commands.common import Common, composed, engine_flags, named, no_history
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import Exports, close, export_flags
@@ -20,19 +21,27 @@ from jaxtui.state import Purpose
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.report import terminal
 
+Build = Callable[..., Work] | Callable[..., Coroutine[Any, Any, None]]
+"""Returns the work; or has the driver do several."""
+
 
 def measures(
-    purpose: Purpose, outcome: Outcome[Any], *examples: str
-) -> Callable[[Callable[..., Work]], click.Command]:
+    name: str, outcome: Outcome[Any], *examples: str, record: bool = False
+) -> Callable[[Build], click.Command]:
     """Make a command of what builds its work from the state and its own options.
 
+    Where it takes several runs, a coroutine function is given the driver, and runs
+    them.
+
     Args:
-        purpose: the name of the command, and what its run is for.
+        name: of the command, and of what its run is for.
         outcome: what comes of the run.
         examples: for the help.
+        record: keep what is measured in the history.
     """
 
-    def decorate(build: Callable[..., Work]) -> click.Command:
+    def decorate(build: Build) -> click.Command:
+        @(no_history if record else composed())
         @json_flag
         @export_flags("the results", (".json", ".md", ".svg"))
         @engine_flags
@@ -40,15 +49,18 @@ def measures(
         def command(
             common: Common, /, *, as_json: bool, exports: Exports, **options: Any
         ) -> int:
-            driver = Driver(common)
+            driver = Driver(common, record=record)
 
             async def run() -> None:
                 async with driver.started() as session, driver.progress():
+                    if iscoroutinefunction(build):
+                        await build(driver, **options)
+                        return
                     await session.ready()
                     session.refuse("verdicts")
-                    work = build(session.state, **options)
+                    work: Any = build(session.state, **options)
                     driver.warn()
-                    await session.run(work, purpose)
+                    await session.run(work, cast("Purpose", name))
 
             driver.drive(run())
             state = driver.state
@@ -60,11 +72,14 @@ def measures(
 
             def text() -> str:
                 report = outcome.report(result, state)
-                return terminal(report, width_of(sys.stdout), colour=in_colour())
+                # People see the last lines: below a plot, these are the answer.
+                full = True if report.picture else None
+                width, colour = width_of(sys.stdout), in_colour()
+                return terminal(report, width, colour=colour, full=full)
 
             return close(
                 document=result,
-                text=text if measured else None,
+                text=text if measured or driver.outcome == "complete" else None,
                 as_json=as_json,
                 code=FINE if measured == asked else CASE_FAILED,
                 lost=driver.lost,
@@ -76,6 +91,6 @@ def measures(
         functools.update_wrapper(command, build, updated=())
         own: list[click.Parameter] = getattr(build, "__click_params__", [])
         command.__click_params__ += own  # type: ignore[attr-defined]
-        return named(purpose, *examples)(command)
+        return named(name, *examples)(command)
 
     return decorate

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jaxtui.analysis import baseline as baselines
 from jaxtui.analysis.baseline import Baseline
 from jaxtui.analysis.check import Verdict, judge
-from jaxtui.features.crossover.judge import Search, begin
 from jaxtui.model import (
     Case,
-    CaseFailed,
-    CaseMeasured,
-    CaseStarted,
     Device,
-    Event,
     Expected,
     ExpectedKind,
-    Experiment,
-    Failure,
     Host,
     Measurement,
     Mode,
     Phases,
     Reading,
     Remark,
-    RunFinished,
-    RunStarted,
     Sampled,
 )
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
 from jaxtui.view.document import check_results, encode
 from tests import records
 from tests.fake_engine import cpu_devices, tpu_devices
-from tests.records import case, summary, told
+from tests.records import case, summary
 
 # The health check.
 
@@ -170,57 +161,6 @@ def sampled(index: int, round_: int, measured: Measurement, seconds: float) -> S
         ready_median=seconds,
         measurement=measured,
     )
-
-
-def events(
-    experiment: Experiment,
-    costs: Sequence[Seconds],
-    width: float = 0.005,
-    too_large: int | None = None,
-    used: float = 0.8,
-) -> Iterator[Event]:
-    """The run of an experiment.
-
-    Args:
-        experiment: what is asked for.
-        costs: seconds per call over size, of each side in turn.
-        width: of the intervals.
-        too_large: the smallest size that fails.
-        used: the share of the budget that it takes.
-    """
-    yield RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)
-    for index, one in enumerate(experiment.cases):
-        cost = costs[index % len(costs)]
-        yield CaseStarted(index=index, case=one)
-        if too_large is not None and one.size >= too_large:
-            failure = Failure(case=one, remark=told("There is no room for it."))
-            yield CaseFailed(index=index, failure=failure)
-        else:
-            measured = measurement(one, cost(one.size), width)
-            yield CaseMeasured(index=index, measurement=measured)
-    elapsed = used * experiment.budget
-    yield RunFinished(outcome="complete", elapsed_seconds=elapsed)
-
-
-def found(
-    first: Seconds,
-    second: Seconds,
-    sizes: Sequence[int] = tuple(16 * 2**step for step in range(17)),
-    *,
-    sides: tuple[Case, Case] = (NUMPY, JIT),
-    budget: float = 1e6,
-    width: float = 0.005,
-    too_large: int | None = None,
-    most: int = 2,
-) -> Search:
-    """A search until its end, which must come after so many runs."""
-    state, runs = begin(*sides, sizes, budget), 0
-    while (experiment := state.next_work) is not None:
-        runs += 1
-        assert runs <= most, "it goes on for ever"
-        for event in events(experiment, (first, second), width, too_large):
-            state = state.observe(event)
-    return state
 
 
 # Roofs: a CPU of 150 GFLOP/s and 12 GB/s.

@@ -34,14 +34,15 @@ from jax import lax
 from sign_test import sign_test_interval
 
 from jaxtui.analysis.crossing import Side, other
-from jaxtui.features.crossover.judge import Answer, Search, begin
-from jaxtui.features.crossover.report import verdict
-from jaxtui.measure import experiment
-from jaxtui.model import Case, Mode
+from jaxtui.engine.protocol import Envelope
+from jaxtui.features.crossover.judge import around, result
+from jaxtui.features.crossover.messages import GRID_SHARE, Crossover, experiment
+from jaxtui.measure.experiment import run
+from jaxtui.model import Case, Event, Experiment, Mode
 from jaxtui.model.base import HOST
 from jaxtui.model.measurement import Interval
 from jaxtui.selection import parse_sizes
-from jaxtui.view import words
+from jaxtui.state import Purpose, State, begin_run, reduce
 
 BLOCK_SECONDS = 0.02
 REST_SECONDS = 0.15
@@ -89,15 +90,24 @@ class Verdict(NamedTuple):
         return self.interval.low > 1 or self.interval.high < 1
 
 
-def search(op: str, mode: Mode, budget: float) -> Search:
+def search(op: str, mode: Mode, budget: float) -> Crossover:
     """What ``jaxtui crossover`` does, in this process."""
     case = Case(op=op, size=0, dtype="float32", device="cpu:0", mode=mode)
     host = msgspec.structs.replace(case, device=HOST, inputs=HOST, mode="numpy")
-    found = begin(host, case, parse_sizes(RANGES[op]), budget)
-    while work := found.next_work:
-        for event in experiment.run(work):
-            found = found.observe(event)
-    return found
+    grid = experiment((host, case), parse_sizes(RANGES[op]), GRID_SHARE * budget)
+    state = after(list(run(grid)), grid, State())
+    if sizes := around(result(state, complete=True)):
+        work = experiment((host, case), sizes, (1 - GRID_SHARE) * budget)
+        state = after(list(run(work)), work, state, "crossover")
+    return result(state, complete=True)
+
+
+def after(events: list[Event], work: Experiment, state: State, *to: Purpose) -> State:
+    """The state after a run."""
+    state = begin_run(state, 1, *to or ("bench",), work)
+    for event in events:
+        state = reduce(state, Envelope(generation=0, run=1, event=event))
+    return state
 
 
 def calls(op: str, mode: str, size: int) -> tuple[Callable[[], Any], Callable[[], Any]]:
@@ -139,7 +149,7 @@ def by_hand(op: str, mode: str, size: int, pairs: int) -> Interval:
     return sign_test_interval(ratios)
 
 
-def places(found: Answer) -> Iterator[tuple[int, Side]]:
+def places(found: Crossover) -> Iterator[tuple[int, Side]]:
     """Where to look, and who should be faster there."""
     crossing = found.crossing
     if crossing is not None:
@@ -148,8 +158,8 @@ def places(found: Answer) -> Iterator[tuple[int, Side]]:
         yield max(1, round(0.5 * below)), other(crossing.faster)
         yield round(2 * max(crossing.at, crossing.above)), crossing.faster
     elif found.faster:
-        yield found.low, found.faster
-        yield found.high, found.faster
+        yield found.sizes[0].size, found.faster
+        yield found.sizes[-1].size, found.faster
 
 
 def rows(ops: list[str], budget: float, pairs: int) -> Iterator[tuple[str, bool]]:
@@ -157,25 +167,23 @@ def rows(ops: list[str], budget: float, pairs: int) -> Iterator[tuple[str, bool]
     modes: tuple[Mode, ...] = ("eager", "jit")
     for op, mode in itertools.product(ops, modes):
         found = search(op, mode, budget)
-        answer = found.answer
-        assert answer is not None
         verdicts = [
             Verdict(size, expected, by_hand(op, mode, size, pairs))
-            for size, expected in places(answer)
+            for size, expected in places(found)
         ]
-        told = [verdict_text(one, mode, answer) for one in verdicts]
+        told = [verdict_text(one, mode, found) for one in verdicts]
         fine = bool(verdicts) and all(one.confirmed for one in verdicts)
-        title = f"{op}, numpy against {mode}: {words.sentence(verdict(found))}"
+        title = f"{op}, numpy against {mode}: {found.verdict}"
         yield "\n".join([title, *told]), fine
 
 
-def verdict_text(one: Verdict, mode: str, answer: Answer) -> str:
+def verdict_text(one: Verdict, mode: str, answer: Crossover) -> str:
     """One line of the table."""
     low, middle, high, _ = one.interval
     said = "confirmed" if one.confirmed else "NOT CONFIRMED"
     if not one.sure:
         said += ", interval contains 1"
-    if not answer.low <= one.size <= answer.high:
+    if not answer.sizes[0].size <= one.size <= answer.sizes[-1].size:
         said += ", outside of the range that was searched"
     around = f"[{low:.3g}, {high:.3g}]"
     return f"    {one.size:>8}: numpy/{mode} by hand {middle:.3g} {around}  {said}"

@@ -87,7 +87,8 @@ def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
         assert sentence in err.splitlines()[-1]
         assert engine.calls.count("stop") == engine.calls.count("close") == stopped
     document = json.loads(out)
-    assert document["outcome"] == "cancelled"
+    assert document.get("outcome", "cancelled") == "cancelled"
+    assert not document.get("complete")
     assert len(document.get("measurements", ())) == measured
 
 
@@ -166,6 +167,7 @@ def test_an_engine_that_is_lost_leaves_an_answer_that_says_so_and_1(
     out, err = capsys.readouterr()
     document = json.loads(out)
     assert document.get("outcome", "incomplete") == "incomplete"
+    assert not document.get("complete")
     assert f"Incomplete. {words.LOST}" in err
     if typed.startswith("crossover"):
         assert len(document["sizes"]) == 17

@@ -75,13 +75,15 @@ def test_every_kind_of_file(
     drawn: tuple[str, ...],
     head: str,
 ) -> None:
-    names = [f"out{ending}" for ending in KINDS]
+    kinds = [kind for kind in KINDS if kind != ".csv" or typed.startswith("bench")]
+    names = [f"out{kind}" for kind in kinds]
     assert run(engine, *typed.split(), *to(*names)) == 0
     err = capsys.readouterr().err
     assert err.endswith("".join(f"Wrote {name}.\n" for name in names))
     assert sorted(os.listdir()) == sorted(names)
     whole = json.loads(Path("out.json").read_text())
-    assert len(rows("out.csv")) == len(whole["measurements"]) > 1
+    if "out.csv" in names:
+        assert len(rows("out.csv")) == len(whole["measurements"]) > 1
     assert Path("out.md").read_text().startswith(head)
     shown = texts(Path("out.svg").read_text())
     assert all(one in shown for one in drawn)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TypedDict, cast
 
 import click
 
 from jaxtui import experiments, selection
-from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Common, engine_flags, named, no_history, valued
+from jaxtui.commands.common import valued
 from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import BUDGET, DEVICE, DTYPE, Parsed, json_flag, seed
-from jaxtui.commands.output import Exports, close, export_flags, rendered
-from jaxtui.features.crossover import report as view
-from jaxtui.features.crossover.judge import BUDGET_SECONDS, Search, begin
+from jaxtui.commands.options import BUDGET, DEVICE, DTYPE, Parsed, seed
+from jaxtui.features.crossover.judge import around, result
+from jaxtui.features.crossover.messages import BUDGET_SECONDS, GRID_SHARE, experiment
+from jaxtui.features.crossover.report import OUTCOME
 from jaxtui.model import (
     DTYPES,
     INPUTS,
@@ -30,10 +28,8 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
+from jaxtui.ui.command import measures
 from jaxtui.view import words
-from jaxtui.view.document import Results
-from jaxtui.view.export import PICTURES, Contents, of_report
-from jaxtui.view.report import Report
 
 LARGEST_GRID = 64
 """Sizes; a second run closes in, so that more would only cost time."""
@@ -53,6 +49,11 @@ KINDS = (
 """The words of a side, by kind; the vocabularies have no word in common."""
 
 
+WORDS = (
+    "such as numpy,jit or float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is made of a"
+    " mode, dtype, device, precision or place for inputs."
+)
+
 OF_OPS = ("dtype", "precision")
 """The kinds that only an op of the catalogue has."""
 
@@ -70,11 +71,7 @@ class Side(TypedDict, total=False):
 def _sides(text: str) -> tuple[Side, Side]:
     sides = [_side(part.strip()) for part in text.split(",")]
     if len(sides) != 2 or sides[0] == sides[1]:
-        raise SelectionError(
-            f'"{text}" is nothing to compare: name two sides, such as numpy,jit or'
-            " float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is made of a mode, dtype,"
-            " device, precision or place for inputs."
-        )
+        raise SelectionError(f'"{text}" is nothing to compare: name two sides, {WORDS}')
     return sides[0], sides[1]
 
 
@@ -89,9 +86,7 @@ def _side(text: str) -> Side:
             kind = "device"
         if not kind or kind in side:
             raise SelectionError(
-                f'"{text}" is nothing to compare: name two sides, such as numpy,jit or'
-                " float32,bfloat16 or jit/cpu:0,jit/tpu:0; a side is made of a mode,"
-                " dtype, device, precision or place for inputs."
+                f'"{text}" is nothing to compare: name two sides, {WORDS}'
             )
         side[kind] = word
     return cast("Side", side)
@@ -112,12 +107,22 @@ def _grid(text: str) -> tuple[int, ...]:
     return tuple(sorted(sizes))
 
 
-@named(
+def _named(context: click.Context, option: click.Parameter, op: str | None) -> str:
+    if not op:
+        raise SelectionError(
+            "Name an op, as in `jaxtui crossover matmul`: `jaxtui ops` lists them."
+        )
+    return op
+
+
+@measures(
     "crossover",
+    OUTCOME,
     "jaxtui crossover matmul",
     "jaxtui crossover matmul --between numpy/float32,jit/bf16",
+    record=True,
 )
-@click.argument("op", required=False, metavar="OP")
+@click.argument("op", required=False, metavar="OP", callback=_named)
 @valued(
     "--between",
     "A,B",
@@ -147,111 +152,65 @@ def _grid(text: str) -> tuple[int, ...]:
 @valued(
     "--budget",
     "SECONDS",
-    "Time for measuring.  [default: 12]",
+    "Time for measuring.",
+    f"{BUDGET_SECONDS:g}",
     type=BUDGET,
 )
 @seed
-@json_flag
-@export_flags("the answer", PICTURES)
-@no_history
-@engine_flags
-@click.pass_obj
-def command(
-    common: Common,
-    /,
+async def command(
+    driver: Driver,
     *,
-    op: str | None,
+    op: str,
     between: tuple[Side, Side],
     size: tuple[int, ...] | None,
     dtype: str | None,
     device: str | None,
-    budget: float | None,
+    budget: float,
     seed: int,
-    as_json: bool,
-    exports: Exports,
-) -> int:
+) -> None:
     """Find the size at which one way of running an op becomes faster.
 
     Also says after how many calls the first one, compile included, pays off.
     """
-    if not op:
-        raise SelectionError(
-            "Name an op, as in `jaxtui crossover matmul`: `jaxtui ops` lists them."
-        )
     shared: Side = {"dtype": dtype or "float32"}
     if device is not None:
         shared["device"] = device
-    crossover = _Crossover(common, record=True)
 
-    async def run() -> None:
-        def possible(ops: Sequence[OpInfo]) -> None:
-            info = _info(op, ops)
-            named = any(word in side for side in between for word in OF_OPS)
-            if info.own and (named or dtype):
-                raise SelectionError(
-                    "The arguments of a function decide its dtype and precision: leave"
-                    " --dtype out, and name modes, devices or places for inputs in"
-                    " --between."
-                )
-            _ascending(size, info)
-
-        async with crossover.started() as session, crossover.progress():
-            await session.ready(possible)
-            session.refuse("jax")
-            ops, devices = session.state.ops, session.state.devices
-            info = _info(op, ops)
-            grid = _ascending(size, info)
-            first, second = (
-                _case(cast("Side", {**shared, **side}), info, grid[0], ops, devices)
-                for side in between
+    def possible(ops: Sequence[OpInfo]) -> None:
+        info = _info(op, ops)
+        named = any(word in side for side in between for word in OF_OPS)
+        if info.own and (named or dtype):
+            raise SelectionError(
+                "The arguments of a function decide its dtype and precision: leave"
+                " --dtype out, and name modes, devices or places for inputs in"
+                " --between."
             )
-            if first == second:
-                raise SelectionError(
-                    f"The two sides are the same ({first.label}): name two different"
-                    " ones, such as numpy,jit or float32,bfloat16 or"
-                    " jit/cpu:0,jit/tpu:0; a side is made of a mode, dtype, device,"
-                    " precision or place for inputs."
-                )
-            both = Experiment(cases=(first, second))
-            for remark in experiments.refusals(both, ops):
-                raise SelectionError(words.text(remark))
-            crossover.warn()
-            search = begin(first, second, grid, budget or BUDGET_SECONDS, seed)
-            await session.play(search, "crossover")
+        _ascending(size, info)
 
-    crossover.drive(run())
-    search, host = crossover.search, crossover.state.host
-
-    document = view.document(host, search)
-
-    def report(search: Search) -> Report:
-        means = {info.name: info.size_means for info in crossover.state.ops}
-        size = means.get(search.first.op, "size for its factory")
-        return view.report(search, size, host)
-
-    def contents(search: Search) -> Contents:
-        results = Results.of(host, view.measurements(search), search.failures)
-        return of_report(document, results, report(search))
-
-    # That there is no crossover is an answer, and no size with both sides is none.
-    timed = search is not None and bool(search.points)
-    return close(
-        document=document,
-        text=(lambda: rendered(report(search), notes=True)) if search else None,
-        as_json=as_json,
-        code=FINE if timed else CASE_FAILED,
-        lost=crossover.lost,
-        contents=partial(contents, search) if search and timed else None,
-        exports=exports,
+    session = driver.session
+    await session.ready(possible)
+    session.refuse("jax")
+    ops, devices = session.state.ops, session.state.devices
+    info = _info(op, ops)
+    grid = _ascending(size, info)
+    first, second = (
+        _case(cast("Side", {**shared, **side}), info, grid[0], ops, devices)
+        for side in between
     )
-
-
-class _Crossover(Driver):
-    @property
-    def search(self) -> Search | None:
-        """``None`` until the devices are known."""
-        search = self.state.series.get("crossover")
-        return search if isinstance(search, Search) else None
+    if first == second:
+        raise SelectionError(
+            f"The two sides are the same ({first.label}): name two different ones,"
+            f" {WORDS}"
+        )
+    for remark in experiments.refusals(Experiment(cases=(first, second)), ops):
+        raise SelectionError(words.text(remark))
+    driver.warn()
+    share = GRID_SHARE * budget
+    job = await session.run(experiment((first, second), grid, share, seed))
+    sizes = around(result(session.state, complete=False))
+    if sizes and job.outcome == "complete" and not driver.lost:
+        rest = experiment((first, second), sizes, budget - share, seed)
+        await session.run(rest, "crossover")
 
 
 def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:

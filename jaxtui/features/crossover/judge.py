@@ -1,149 +1,214 @@
-"""The search for the size at which one way of running an op overtakes another.
-
-It is one immutable record of two runs: all sizes of a grid take turns, then some sizes
-around the last crossing.
-"""
+"""The faster of two ways of running an op, by size."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
+from jaxtui import format as fmt
 from jaxtui.analysis.crossing import (
     CLOSE,
     Crossing,
     Side,
+    about_text,
     last_crossing,
     leader,
-    other,
     ratio_of,
+    size_text,
 )
-from jaxtui.model import (
-    Case,
-    CaseFailed,
-    CaseMeasured,
-    Event,
-    Experiment,
-    Failure,
-    Measurement,
-    Record,
-    Remark,
-    RunFinished,
-    RunStarted,
-    Sampled,
-)
+from jaxtui.features.crossover.messages import Crossover, Payback, Size
+from jaxtui.model import Case, Failure, Measurement, run_notes
+from jaxtui.model.document import Note
 from jaxtui.model.measurement import Interval
+from jaxtui.state import CaseState, Job, State
 from jaxtui.stats import MINIMUM_ROUNDS, break_even_calls
-
-SIDES: tuple[Side, Side] = ("first", "second")
-
-BUDGET_SECONDS = 12.0
-"""Seconds of a search, unless others are given: with starts and compiles half a
-minute."""
-
-GRID_SHARE = 0.65
-"""Fraction of the budget for the grid; the rest is for the sizes around a crossing."""
+from jaxtui.view import words
+from jaxtui.view.document import FailureRow
 
 AROUND = 3
 """Sizes between the two of the grid that a crossing lies between."""
 
-Outcome = Literal["complete", "cancelled", "incomplete"]
-"""The end of a search: complete, cancelled by the user, or incomplete because an engine
-died: that says nothing about a size, least of all that it is too large."""
+FIELDS = ("mode", "dtype", "precision", "device", "inputs")
+"""The fields in which two cases of one op and size can differ, in the order of
+mention."""
+
+Pair = tuple[CaseState, CaseState]
+"""Both sides at one size."""
 
 
-# What the measured sizes say.
+def around(crossover: Crossover) -> tuple[int, ...]:
+    """Return the sizes that close in on the crossing."""
+    crossing = crossover.crossing
+    if crossing is None or crossing.above <= CLOSE * crossing.below:
+        return ()
+    ratio = crossing.above / crossing.below
+    between = {
+        round(crossing.below * ratio ** (step / (AROUND + 1)))
+        for step in range(1, AROUND + 1)
+    }
+    return tuple(sorted(between - {measured.size for measured in crossover.sizes}))
 
 
-class Point(msgspec.Struct, frozen=True):
-    """The two sides at one size, measured in turns."""
-
-    size: int
-    first: Measurement
-    second: Measurement
-    rounds: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
-    """The rounds of each side: the median call of every round, seconds."""
-
-    def of(self, side: Side) -> Measurement:
-        return self.first if side == "first" else self.second
-
-    @property
-    def ratio(self) -> Interval | None:
-        """The first one's seconds per call over the second one's."""
-        return ratio_of(self.first, self.second, self.rounds)
-
-    @property
-    def faster(self) -> Side | None:
-        """``None`` where that is not certain."""
-        return leader(self.ratio)
+# The sides.
 
 
-class Answer(Record, frozen=True, kw_only=True):
-    """The faster side by size, per call."""
-
-    low: int
-    high: int
-    """The range of the sizes that were measured."""
-    faster: Side | None
-    """The faster side at the largest size at which it is certain; ``None`` if it is at
-    none."""
-    crossing: Crossing | None
-    """The last one."""
-    undecided: tuple[int, ...]
-    """All sizes at which it is not certain who is faster."""
+def curve(case: Case) -> Case:
+    """Return the part that the cases of a curve share."""
+    return msgspec.structs.replace(case, size=0)
 
 
-def answer(points: Sequence[Point]) -> Answer | None:
-    """Return the faster side by size; ``None`` where nothing was measured."""
-    ratios = [(point.size, ratio) for point in points if (ratio := point.ratio)]
-    if not ratios:
+def names(first: Case, second: Case) -> tuple[str, str]:
+    """Name two cases in the fewest words: ``numpy`` and ``jit``."""
+    differ = [name for name in FIELDS if getattr(first, name) != getattr(second, name)]
+    if "mode" in differ and (first.on_host or second.on_host):
+        # Device and inputs of NumPy follow from its mode, and it takes no precision.
+        differ = [name for name in differ if name in ("mode", "dtype")]
+
+    def called(case: Case) -> str:
+        parts = (
+            f"{case.inputs} inputs" if name == "inputs" else getattr(case, name)
+            for name in differ
+        )
+        return " ".join(parts) or case.mode
+
+    return called(first), called(second)
+
+
+def partner(run: Job, selected: int) -> tuple[Case, Case] | None:
+    """Return the curve of a case of a run, and that of NumPy, or else of another way of
+    running the op: NumPy comes first.
+    """
+    chosen = curve(run.cases[selected].case)
+    partners = [
+        curve
+        for curve in dict.fromkeys(curve(state.case) for state in run.cases)
+        if curve.op == chosen.op and curve != chosen
+    ]
+    if not partners:
         return None
+    rival = next((curve for curve in partners if curve.on_host), partners[0])
+    return (chosen, rival) if chosen.on_host else (rival, chosen)
+
+
+# The result.
+
+
+def result(state: State, complete: bool) -> Crossover:
+    """Return the result of both runs of the command so far."""
+    return _result(state, [*_pairs(state.run)], complete)
+
+
+def of_curves(state: State, sides: tuple[Case, Case]) -> Crossover:
+    """Return what the run of the tab Bench shows of two curves, and what was measured
+    around their crossing.
+    """
+    by_size: tuple[dict[int, CaseState], ...] = ({}, {})
+    for case in state.run.cases if state.run else ():
+        for side, states in zip(sides, by_size, strict=True):
+            if curve(case.case) == side and case.case.size:
+                states[case.case.size] = case
+    sizes = sorted(by_size[0].keys() & by_size[1].keys())
+    return _result(state, [(by_size[0][n], by_size[1][n]) for n in sizes], True)
+
+
+def _pairs(run: Job | None) -> Iterator[Pair]:
+    cases = run.cases if run else ()
+    return zip(cases[::2], cases[1::2], strict=True)
+
+
+def _result(state: State, pairs: list[Pair], complete: bool) -> Crossover:
+    nothing = Crossover(
+        command="crossover", host=state.host, complete=False, first=None, second=None
+    )
+    if not pairs:
+        return nothing
+    first, second = (side.case for side in pairs[0])
+    more = [*_pairs(state.jobs.get("crossover"))]
+    if more and [curve(side.case) for side in more[0]] == [curve(first), curve(second)]:
+        pairs = sorted([*pairs, *more], key=lambda pair: pair[0].case.size)
+    sizes, slow, ratios = [], [], []
+    failures: list[Failure] = []
+    measured: list[Measurement] = []
+    for pair in pairs:
+        a, b = pair
+        failed = [side.failure for side in pair if side.failure]
+        if any(failure.remark.code == "too-slow" for failure in failed):
+            slow.append(a.case.size)
+            continue
+        failures += failed
+        left, right = a.measurement, b.measurement
+        if not left or not right or {a.status, b.status} != {"done"}:
+            continue
+        if min(_rounds(left), _rounds(right)) < MINIMUM_ROUNDS:
+            slow.append(a.case.size)
+            continue
+        ratio = ratio_of(left, right, (a.rounds, b.rounds))
+        sizes.append(_size(a.case.size, ratio, left, right))
+        ratios += [(a.case.size, ratio)] if ratio else []
+        measured += [left, right]
     certain = [side for _, ratio in ratios if (side := leader(ratio))]
-    return Answer(
-        low=ratios[0][0],
-        high=ratios[-1][0],
+    crossover = replace(
+        nothing,
+        first=first,
+        second=second,
+        complete=complete,
         faster=certain[-1] if certain else None,
         crossing=last_crossing(ratios),
-        undecided=tuple(size for size, ratio in ratios if leader(ratio) is None),
+        sizes=tuple(sizes),
+        measurements=tuple(measured),
+        failures=tuple(map(FailureRow.of, failures)),
+    )
+    jobs = state.run, state.jobs.get("crossover")
+    lost = any(job.outcome == "crashed" for job in jobs if job)
+    stopped = any(job.outcome == "cancelled" for job in jobs if job)
+    notes = tuple(_notes(crossover, slow, lost=lost, stopped=stopped))
+    return replace(crossover, verdict=_verdict(crossover, lost=lost), notes=notes)
+
+
+def _rounds(measurement: Measurement) -> int:
+    return measurement.ready.rounds if measurement.ready else 0
+
+
+def _size(
+    size: int, ratio: Interval | None, left: Measurement, right: Measurement
+) -> Size:
+    faster = leader(ratio)
+    return Size(
+        size=size,
+        ratio=ratio and ratio.median,
+        low=ratio and ratio.low,
+        high=ratio and ratio.high,
+        confidence=ratio and ratio.confidence,
+        faster=faster,
+        payback=payback(left, right, faster),
     )
 
 
-class Payback(Record, frozen=True, kw_only=True):
-    """After how many calls a first call, compile included, is repaid at one size."""
-
-    size: int
-    side: Side
-    """The side of this first call."""
-    calls: int | None
-    """``None``: never, as it is not certain that its calls are faster."""
-
-
-def payback(point: Point) -> Payback | None:
-    """Return when the first call of the slower starter is repaid.
+def payback(
+    left: Measurement, right: Measurement, faster: Side | None
+) -> Payback | None:
+    """Return when the first call of the slower starter pays off.
 
     ``None`` where nothing is compiled, or a first call was not measured.
     """
-    first, second = _first_call(point.first), _first_call(point.second)
-    if first is None or second is None:
-        return None
-    hosts = [point.of(side).case.on_host for side in SIDES]
-    if all(hosts):
+    first, second = _first_call(left), _first_call(right)
+    hosts = left.case.on_host, right.case.on_host
+    if first is None or second is None or all(hosts):
         return None
     side: Side = "second" if hosts[0] else "first"
     if not any(hosts):
         side = "first" if first > second else "second"
-    slow, fast = point.of(side).ready, point.of(other(side)).ready
-    assert slow is not None
-    assert fast is not None
+    slow, fast = (left, right) if side == "first" else (right, left)
     calls = None
-    if point.faster == side:
+    if faster == side and slow.ready and fast.ready:
         # Both have paid for a first call: what counts is by how much it is longer.
         longer = first - second if side == "first" else second - first
-        calls = break_even_calls(longer + fast.median, slow.median, fast.median)
-    return Payback(size=point.size, side=side, calls=calls)
+        calls = break_even_calls(
+            longer + fast.ready.median, slow.ready.median, fast.ready.median
+        )
+    return Payback(side=side, seconds=slow.phases.cold_seconds, calls=calls)
 
 
 def _first_call(measurement: Measurement) -> float | None:
@@ -156,178 +221,120 @@ def _first_call(measurement: Measurement) -> float | None:
     return None if phases.first_call is None else phases.cold_seconds
 
 
-# The search.
+# What it says.
 
 
-class Search(msgspec.Struct, frozen=True):
-    """The sizes of the next run, of the one that is being measured, and the figures."""
+def _ordered(crossover: Crossover, faster: Side) -> tuple[str, str]:
+    """The names of the faster and the slower side."""
+    assert crossover.first
+    assert crossover.second
+    first, second = names(crossover.first, crossover.second)
+    return (first, second) if faster == "first" else (second, first)
 
-    first: Case
-    second: Case
-    """The two sides that are compared; their size means nothing."""
-    waiting: tuple[int, ...]
-    """Sizes of the next run, ascending."""
-    budget_seconds: float
-    """Seconds of both runs."""
-    seed: int = 0
-    points: tuple[Point, ...] = ()
-    """The measured sizes, in order."""
-    failures: tuple[Failure, ...] = ()
-    slow: tuple[int, ...] = ()
-    """Sizes at which a call takes too long for an interval."""
-    running: tuple[Case, ...] = ()
-    """The cases that are being measured: the first side of each size, the second."""
-    results: Mapping[int, Measurement | Failure] = {}
-    """The results of the running cases so far, by index."""
-    rounds: Mapping[int, tuple[float, ...]] = {}
-    """The rounds of the running cases: the median call of every round, seconds."""
-    refining: bool = False
-    """The grid is measured; what waits or runs lies around the crossing."""
-    outcome: Outcome | None = None
-    """``None`` while there is more to do."""
 
-    @property
-    def next_work(self) -> Experiment | None:
-        if self.running or self.outcome is not None:
-            return None
-        cases = tuple(
-            msgspec.structs.replace(case, size=size)
-            for size in self.waiting
-            for case in (self.first, self.second)
+def title_of(crossover: Crossover) -> str:
+    """The crossing as a mark on a plot: ``jit beats numpy from ~380``."""
+    if (crossing := crossover.crossing) is None:
+        return "no crossing of {} and {}".format(*_ordered(crossover, "first"))
+    ahead, behind = _ordered(crossover, crossing.faster)
+    return f"{ahead} beats {behind} from ~{_about(crossing)}"
+
+
+def _about(crossing: Crossing) -> str:
+    return about_text(crossing.at, crossing.below, crossing.above)
+
+
+def _verdict(crossover: Crossover, *, lost: bool) -> str:
+    """Return the faster side by size, per call."""
+    timed = [size.size for size in crossover.sizes if size.ratio]
+    if not timed:
+        return "No size has an interval on both sides, so there is nothing to compare."
+    if (crossing := crossover.crossing) is not None:
+        ahead, behind = _ordered(crossover, crossing.faster)
+        below, above = size_text(crossing.below), size_text(crossing.above)
+        return (
+            f"From size {_about(crossing)}, {ahead} is faster than {behind}: they"
+            f" cross between {below} and {above}."
         )
-        share = 1 - GRID_SHARE if self.refining else GRID_SHARE
-        return Experiment(
-            cases=cases, budget_seconds=share * self.budget_seconds, seed=self.seed
+    span = f"from {size_text(timed[0])} to {size_text(timed[-1])}"
+    if len(timed) == 1:
+        span = f"at {size_text(timed[0])}, the only size of this search"
+    if crossover.faster is None:
+        first, second = _ordered(crossover, "first")
+        return f"No difference seen between {first} and {second} {span}."
+    ahead, behind = _ordered(crossover, crossover.faster)
+    certain = sum(size.faster is not None for size in crossover.sizes)
+    seen = f"{ahead} is faster than {behind} {span}"
+    if certain < len(timed):
+        seen = (
+            f"{ahead} is faster than {behind} at {certain} of {len(timed)} sizes"
+            f" {span}; no difference seen at the others"
         )
-
-    @property
-    def limit_seconds(self) -> float | None:
-        return None
-
-    @property
-    def answer(self) -> Answer | None:
-        return answer(self.points)
-
-    @property
-    def paybacks(self) -> tuple[Payback, ...]:
-        return tuple(repaid for point in self.points if (repaid := payback(point)))
-
-    def observe(self, event: Event) -> Search:
-        if self.outcome is not None:
-            return self
-        match event:
-            case RunStarted(cases=cases):
-                return replace(self, running=cases, results={}, rounds={})
-            case Sampled(index=index, measurement=measurement):
-                rounds = (*self.rounds.get(index, ()), event.ready_median)
-                return replace(
-                    self,
-                    results={**self.results, index: measurement},
-                    rounds={**self.rounds, index: rounds},
-                )
-            case CaseMeasured(index=index, measurement=measurement):
-                return replace(self, results={**self.results, index: measurement})
-            case CaseFailed(index=index, failure=failure):
-                return replace(self, results={**self.results, index: failure})
-            case RunFinished(outcome="complete"):
-                return _next_run(_with_results(self))
-            case RunFinished(outcome="cancelled"):
-                return self.stopped()
-            case RunFinished():
-                return self.lost()
-            case _:
-                return self
-
-    def overdue(self) -> Search:
-        """Never called: there is no limit."""
-        return self
-
-    def stopped(self) -> Search:
-        results = {
-            index: replace(result, stopped=result.stopped or "cancelled")
-            if isinstance(result, Measurement)
-            else result
-            for index, result in self.results.items()
-        }
-        ended = replace(self, results=results)
-        return replace(_with_results(ended), outcome="cancelled")
-
-    def lost(self, why: Remark | None = None) -> Search:
-        return replace(_with_results(self), outcome="incomplete")
+    if lost:
+        return (
+            f"{seen}. The engine died before the search ended, so they may cross at"
+            " another size."
+        )
+    return f"No crossing: {seen}."
 
 
-def begin(
-    first: Case,
-    second: Case,
-    sizes: Sequence[int],
-    budget_seconds: float,
-    seed: int = 0,
-) -> Search:
-    """A search over a grid of sizes.
-
-    Args:
-        first: what is compared; its size means nothing.
-        second: with what.
-        sizes: of the grid.
-        budget_seconds: for measuring.
-        seed: of the inputs.
-    """
-    return Search(first, second, tuple(sorted({*sizes})), budget_seconds, seed)
-
-
-def around(
-    first: Case, second: Case, points: Sequence[Point], budget_seconds: float
-) -> Search:
-    """The second half of a search whose grid is measured already."""
-    return _next_run(Search(first, second, (), budget_seconds, points=tuple(points)))
-
-
-def _next_run(state: Search) -> Search:
-    """Plan the sizes around the crossing, once; else end the search."""
-    crossing = state.answer and state.answer.crossing
-    if state.refining or not crossing or crossing.above <= CLOSE * crossing.below:
-        return replace(state, waiting=(), outcome="complete")
-    ratio = crossing.above / crossing.below
-    between = {
-        round(crossing.below * ratio ** (step / (AROUND + 1)))
-        for step in range(1, AROUND + 1)
-    }
-    measured = {point.size for point in state.points}
-    sizes = tuple(sorted(between - measured))
-    over = None if sizes else "complete"
-    return replace(state, waiting=sizes, refining=True, outcome=over)
+def _notes(
+    crossover: Crossover, slow: Sequence[int], *, lost: bool, stopped: bool
+) -> Iterator[Note]:
+    """Yield what qualifies the verdict."""
+    if slow:
+        text = f"Calls of size {fmt.some([*map(size_text, slow)])} take too long for an"
+        text += " interval. A larger budget times them, too."
+        yield Note(flag="left out", text=text)
+    if lost:
+        yield Note(flag="incomplete", text=words.LOST, level="warning")
+    elif stopped:
+        text = "The search stopped early: these are its results so far."
+        yield Note(flag="stopped", text=text, level="warning")
+    for text in dict.fromkeys(failure.text for failure in crossover.failures):
+        about = _rows(x.case for x in crossover.failures if x.text == text)
+        yield Note(flag="failed", text=text, about=about, level="warning")
+    # The sides took turns: what slows both of them cancels, but for this.
+    busy = [x for x in crossover.measurements if x.has("contended")]
+    common = [x for x in run_notes(busy) if x.code == "contended"]
+    for remark in common:
+        some = 2 * len(busy) < len(crossover.measurements)
+        about = _rows(x.case for x in busy) if some else ()
+        text, level = words.text(remark), remark.severity
+        yield Note(flag=words.label(remark), text=text, about=about, level=level)
+    if text := _payback_text(crossover):
+        yield Note(flag="first call", text=text)
 
 
-def _with_results(state: Search) -> Search:
-    """Add a point for each size at which both sides have an interval."""
-    points, slow, failures = [*state.points], [*state.slow], [*state.failures]
-    for index in range(0, len(state.running), 2):
-        size = state.running[index].size
-        results = [state.results.get(place) for place in (index, index + 1)]
-        failed = [failure for failure in results if isinstance(failure, Failure)]
-        if any(failure.remark.code == "too-slow" for failure in failed):
-            slow.append(size)
-            continue
-        failures += failed
-        first, second = results
-        if not isinstance(first, Measurement) or not isinstance(second, Measurement):
-            continue
-        if min(_rounds(first), _rounds(second)) < MINIMUM_ROUNDS:
-            slow.append(size)
-            continue
-        rounds = (state.rounds.get(index, ()), state.rounds.get(index + 1, ()))
-        points.append(Point(size, first, second, rounds))
-    points.sort(key=lambda point: point.size)
-    return replace(
-        state,
-        points=tuple(points),
-        slow=tuple(slow),
-        failures=tuple(failures),
-        running=(),
-        results={},
-        rounds={},
+def _rows(cases: Iterable[Case]) -> tuple[str, ...]:
+    return tuple(f"{fmt.size(case.size)} {case.mode}" for case in cases)
+
+
+def _payback_text(crossover: Crossover) -> str:
+    paid = [(size.size, size.payback) for size in crossover.sizes if size.payback]
+    if not paid:
+        return ""
+    repaid = [(size, payback) for size, payback in paid if payback.calls is not None]
+    side, _ = _ordered(crossover, (repaid or paid)[-1][1].side)
+    if not repaid:
+        return (
+            f"The first call of {side}, compile included, never pays off at these"
+            " sizes: its later calls are not faster."
+        )
+    times = dict.fromkeys(
+        f"after {calls_text(payback.calls)} at size {size_text(size)}"
+        for size, payback in (repaid[0], repaid[-1])
+    )
+    return (
+        f"The first call of {side}, compile included, pays off {fmt.listed([*times])}."
     )
 
 
-def _rounds(measurement: Measurement) -> int:
-    return measurement.ready.rounds if measurement.ready else 0
+def calls_text(calls: int | None) -> str:
+    """``1 call``, ``27 calls``, ``never``."""
+    if calls is None:
+        return "never"
+    if calls >= 10_000:
+        # Its digits hang on a single observation of the compile.
+        calls = round(float(f"{calls:.1e}"))
+    return fmt.plural(calls, "call")

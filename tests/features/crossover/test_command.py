@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from jaxtui.model import Event, Experiment
-from tests.analysis.figures import events
 from tests.commands.fakes import complete, run
 from tests.fake_engine import OPS, FakeEngine
+from tests.features.crossover.crossing import events
 
 
 def machine(experiment: Experiment) -> Sequence[Event]:
@@ -37,9 +37,11 @@ def test_no_crossover_is_an_answer_in_the_default_range(capsys) -> None:
     (work,) = engine.works
     sizes = [case.size for case in work.cases[::2]]
     assert sizes == [16, 32, 64, 128, 256, 512, 1024]
-    answer = json.loads(capsys.readouterr().out)["answer"]
-    assert (answer["faster"], answer["crossing"]) == ("first", None)
-    assert (answer["low"], answer["high"]) == (16, 1024)
+    document = json.loads(capsys.readouterr().out)
+    assert [*document][:4] == ["schema", "command", "host", "complete"]
+    assert (document["schema"], document["complete"]) == (2, True)
+    assert (document["faster"], document["crossing"]) == ("first", None)
+    assert [size["size"] for size in document["sizes"]] == sizes
 
 
 def test_its_options_reach_the_engine(capsys) -> None:
@@ -76,8 +78,9 @@ def test_where_nothing_can_be_measured_the_code_is_1(capsys) -> None:
     typed = ("selu", "--size", "16..64", "--json")
     assert search(FakeEngine(too_large), *typed) == 1
     document = json.loads(capsys.readouterr().out)
-    assert document["verdict"]["flag"] == "no-common-size"
     assert len(document["failures"]) == 6
+    assert search(FakeEngine(too_large), *typed[:-1]) == 1
+    assert "No size has an interval on both sides" in capsys.readouterr().out
 
 
 def test_a_function_of_a_file_is_searched_like_an_op(
@@ -96,7 +99,7 @@ def test_a_function_of_a_file_is_searched_like_an_op(
     engine = FakeEngine(settled)
     assert search(engine, f"{path}:step", "--size", "16..64k", "--json") == 0
     assert {one.cases[0].op for one in engine.works} == {f"{path}:step"}
-    crossing = json.loads(capsys.readouterr().out)["answer"]["crossing"]
+    crossing = json.loads(capsys.readouterr().out)["crossing"]
     assert crossing["below"] <= 1250 <= crossing["above"]
     for refused in (["--size", "16..64", "--dtype", "bf16"], []):
         assert search(FakeEngine(settled), f"{path}:step", *refused) == 64

@@ -1,4 +1,4 @@
-"""A crossover as a report: its remarks, its table at any width, its document."""
+"""The sentences, the table at any width and the picture of a crossover."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.features.crossover import report as crossover
-from jaxtui.features.crossover.judge import Search, begin
-from jaxtui.features.crossover.report import names, of_run, remarks, report, verdict
-from jaxtui.model import Case, Remark
-from jaxtui.state import CaseState, Job
-from jaxtui.view.report import lines
-from jaxtui.view.text import plain
-from tests.analysis.figures import JIT, NUMPY, START, case, found, measurement
-
-SIZES = (16, 1000, 1_000_000)
+from jaxtui.features.crossover.judge import names, of_curves, partner, result
+from jaxtui.features.crossover.messages import Crossover
+from jaxtui.features.crossover.report import report
+from jaxtui.model import Case, Ending, Remark
+from jaxtui.state import CaseState, Job, State
+from jaxtui.ui.report import terminal
+from tests.analysis.figures import JIT, NUMPY, START, case, crowded, measurement
+from tests.features.crossover.crossing import found, state_of
 
 LONG = (
     case(dtype="bfloat16", precision="highest", device="tpu:12"),
@@ -25,34 +23,22 @@ LONG = (
 )
 
 
-def search(first: Case = NUMPY, second: Case = JIT, **more: Any) -> Search:
+def first(size: int) -> float:
+    return 1e-9 * size
+
+
+def second(size: int) -> float:
+    return 2e-6 + 2e-10 * size
+
+
+def crossover(*sides: Case, **more: Any) -> Crossover:
     """The first takes 1 ns an element, the second 2 µs more and a fifth of that."""
-    return found(
-        lambda n: 1e-9 * n,
-        lambda n: 2e-6 + 2e-10 * n,
-        more.pop("sizes", SIZES),
-        sides=(first, second),
-        **more,
-    )
-
-
-def with_notes(state: Search, *notes: Remark, place: int | None = None) -> Search:
-    """These notes at one size, or at all of them."""
-    points = tuple(
-        replace(
-            point,
-            first=msgspec.structs.replace(point.first, notes=notes),
-            second=msgspec.structs.replace(point.second, notes=notes),
-        )
-        if place in (None, index)
-        else point
-        for index, point in enumerate(state.points)
-    )
-    return replace(state, points=points)
+    sizes = more.pop("sizes", (16, 1000, 1_000_000))
+    return found(first, second, sides=sides or (NUMPY, JIT), sizes=sizes, **more)
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "called"),
+    ("one", "other", "called"),
     [
         (NUMPY, JIT, ("numpy", "jit")),
         (NUMPY, case(dtype="bfloat16"), ("numpy float32", "jit bfloat16")),
@@ -63,86 +49,104 @@ def with_notes(state: Search, *notes: Remark, place: int | None = None) -> Searc
         (case("eager", device="tpu:0"), JIT, ("eager tpu:0", "jit cpu:0")),
     ],
 )
-def test_as_few_words_as_tell_the_two_apart(first, second, called) -> None:
-    assert names(first, second) == called
-    assert names(second, first) == tuple(reversed(called))
-
-
-def test_a_crossing_is_named_with_the_sizes_around_it() -> None:
-    remark = verdict(search())
-    assert remark.code == "crossing"
-    assert (remark.facts["faster"], remark.facts["slower"]) == ("jit", "numpy")
-    assert remark.facts["below"] <= 2500 <= remark.facts["above"]
+def test_as_few_words_as_tell_the_two_apart(one, other, called) -> None:
+    assert names(one, other) == called
+    assert names(other, one) == tuple(reversed(called))
 
 
 @pytest.mark.parametrize(
-    ("state", "code", "facts"),
+    ("sizes", "more", "verdict"),
     [
-        (search(sizes=(16, 64)), "no-crossing", {"faster": "numpy", "high": 64}),
         (
-            replace(search(sizes=(16, 64)), outcome="incomplete"),
-            "crossing-unknown",
-            {"faster": "numpy", "low": 16},
+            (16, 1000, 1_000_000),
+            {},
+            "From size 2700, jit is faster than numpy: they cross between 1000 and"
+            " 5623.",
         ),
         (
-            found(lambda n: 1e-6, lambda n: 1e-6, (16, 64)),
-            "no-lead",
-            {"first": "numpy", "second": "jit"},
+            (16, 64),
+            {},
+            "No crossing: numpy is faster than jit from 16 to 64.",
         ),
-        (search(too_large=1), "no-common-size", {}),
+        (
+            (16,),
+            {},
+            "No crossing: numpy is faster than jit at 16, the only size of this"
+            " search.",
+        ),
+        (
+            (16, 64),
+            {"ending": "crashed"},
+            "numpy is faster than jit from 16 to 64. The engine died before the search"
+            " ended, so they may cross at another size.",
+        ),
+        (
+            (16, 2500),
+            {"width": 0.3},
+            "No crossing: numpy is faster than jit at 1 of 2 sizes from 16 to 2500; no"
+            " difference seen at the others.",
+        ),
+        (
+            (2500,),
+            {"width": 0.3},
+            "No difference seen between numpy and jit at 2500, the only size of this"
+            " search.",
+        ),
+        (
+            (16, 64),
+            {"too_large": 1},
+            "No size has an interval on both sides, so there is nothing to compare.",
+        ),
     ],
 )
-def test_without_a_crossing_the_verdict_says_what_was_seen(
-    state: Search, code: str, facts: dict[str, object]
-) -> None:
-    remark = verdict(state)
-    assert remark.code == code
-    assert facts.items() <= remark.facts.items()
+def test_the_verdict(sizes: tuple[int, ...], more: Any, verdict: str) -> None:
+    assert crossover(sizes=sizes, **more).verdict == verdict
 
 
 @pytest.mark.parametrize(
-    ("outcome", "code"),
+    ("ending", "flags"),
     [
-        ("cancelled", "search-stopped"),
-        ("incomplete", "incomplete"),
-        ("complete", None),
+        ("complete", ["first call"]),
+        ("cancelled", ["stopped", "first call"]),
+        ("crashed", ["incomplete", "first call"]),
     ],
 )
-def test_what_ended_a_search_early_is_said(outcome: str, code: str | None) -> None:
-    codes = [one.code for one in remarks(replace(search(), outcome=outcome))]
-    assert codes == [*filter(None, [code]), "repaid"]
+def test_what_ended_it_early_is_said(ending: Ending, flags: list[str]) -> None:
+    assert [note.flag for note in crossover(ending=ending).notes] == flags
 
 
-def test_sizes_without_an_interval_are_named() -> None:
-    remark, _ = remarks(replace(search(), slow=(2_000_000, 4_000_000)))
-    assert (remark.code, remark.facts["sizes"]) == (
-        "sizes-left-out",
-        (2_000_000, 4_000_000),
-    )
-
-
-def test_when_a_first_call_is_repaid() -> None:
-    *_, remark = remarks(search())
-    assert (remark.code, remark.facts["side"]) == ("repaid", "jit")
+def test_when_a_first_call_pays_off() -> None:
+    repaid = crossover()
+    (note,) = repaid.notes
     # 44 ms of compile against 0.8 ns an element, less 2 µs a call.
     calls = START.cold_seconds / (0.8e-9 * 1_000_000 - 2e-6)
-    assert remark.facts["sizes"][-1] == 1_000_000
-    assert remark.facts["calls"][-1] == pytest.approx(calls, rel=0.05)
-    assert [one.code for one in remarks(search(sizes=(16, 64)))] == ["never-repaid"]
-    wide = case("numpy", dtype="float64")
-    assert [one.code for one in remarks(search(NUMPY, wide))] == []
+    payback = repaid.sizes[-1].payback
+    assert payback is not None
+    assert payback.calls == pytest.approx(calls, rel=0.05)
+    assert f"after {payback.calls} calls at size 1,000,000" in note.text
+    (note,) = crossover(sizes=(16, 64)).notes
+    assert "of jit, compile included, never pays off" in note.text
+    assert crossover(NUMPY, case("numpy", dtype="float64")).notes == ()
 
 
 def test_a_busy_machine_stands_with_its_sizes() -> None:
-    busy = Remark("contended", {"cores": 1.5, "of": 2}, "warning")
-    other = Remark("inline")
-    at_one = report(with_notes(search(), busy, other, place=0), "n").remarks
-    (statement,) = [one for one in at_one if one.remark == busy]
-    assert statement.about == ("16 numpy", "16 jit")
-    everywhere = report(with_notes(search(), busy, other), "n").remarks
-    (statement,) = [one for one in everywhere if one.remark.code == "contended"]
-    assert statement.about == ()
-    assert "inline" not in {one.remark.code for one in (*at_one, *everywhere)}
+    busy = crowded()
+
+    def noted(*places: int) -> list[tuple[str, tuple[str, ...]]]:
+        state = state_of(first, second, sizes=(16, 64))
+        cases = list(state.jobs["bench"].cases)
+        for place in places:
+            measured = cases[place].measurement
+            assert measured is not None
+            notes = (busy, Remark("inline"))
+            measured = msgspec.structs.replace(measured, notes=notes)
+            cases[place] = replace(cases[place], measurement=measured)
+        job = replace(state.jobs["bench"], cases=tuple(cases))
+        told = result(replace(state, jobs={"bench": job}), complete=True)
+        return [(note.flag, note.about) for note in told.notes][:-1]
+
+    assert noted(0) == [("busy machine", ("16 numpy",))]
+    assert noted(0, 1, 2, 3) == [("busy machine", ())]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, None])
@@ -150,41 +154,31 @@ def test_a_busy_machine_stands_with_its_sizes() -> None:
     "sides", [(NUMPY, JIT), (case(), case(dtype="bfloat16")), LONG]
 )
 def test_a_report_fits_its_width(sides: tuple[Case, Case], width: int | None) -> None:
-    told = report(search(*sides), "number of elements")
-    text = [plain(line) for line in lines(told, width)]
+    lines = terminal(report(crossover(*sides), State()), width).splitlines()
     if width is not None:
-        assert max(map(len, text)) <= width
-    head = next(line for line in text if line.split()[:1] == ["size"])
-    shown = head.split()
+        assert max(map(len, lines)) <= width
+    shown = next(line for line in lines if line.split()[:1] == ["size"]).split()
     assert "faster" in shown
     assert "95" in shown or width == 60
 
 
-def test_the_interval_of_fewer_rounds_is_the_same_interval() -> None:
-    state = search()
-    six = measurement(state.points[0].first.case, 1e-3, rounds=6)
-    points = (replace(state.points[0], first=six), *state.points[1:])
-    found = report(replace(state, points=points), "n")
-    (column,) = [each for each in found.tables[0].columns if each.key == "interval"]
-    assert column.head == "95 %"
-    assert not any("%" in plain(cell) for cell in column.cells)
+def test_before_anything_was_timed_there_is_nothing_to_draw() -> None:
+    nothing = result(State(), complete=False)
+    told = report(nothing, State())
+    assert (nothing.complete, told.tables, told.picture) == (False, (), None)
 
 
-def test_a_document_has_codes_facts_and_figures() -> None:
-    document = crossover.document(None, search())
-    assert document.verdict == verdict(search())
-    assert [row.size for row in document.sizes] == [
-        point.size for point in search().points
-    ]
-    assert document.answer == search().answer
-    nothing = crossover.document(None, None)
-    assert (nothing.answer, nothing.verdict) == (None, None)
+def test_the_picture_marks_the_crossing() -> None:
+    told = report(crossover(), State())
+    assert told.picture is not None
+    assert [mark.label for mark in told.picture.marks] == ["jit beats numpy from ~2700"]
+    assert told.title == "selu: jit beats numpy from ~2700"
 
 
 # The curves of a run.
 
 
-def run_of(*modes: str, sizes: tuple[int, ...] = (64, 256)) -> Job:
+def run_of(*modes: str, sizes: tuple[int, ...] = (64, 256)) -> State:
     cases = tuple(
         CaseState(
             one,
@@ -196,35 +190,27 @@ def run_of(*modes: str, sizes: tuple[int, ...] = (64, 256)) -> Job:
         for mode in modes
         for one in [msgspec.structs.replace(case(mode), size=size)]
     )
-    return Job(number=1, cases=cases)
+    return State(jobs={"bench": Job(number=1, cases=cases)})
 
 
 @pytest.mark.parametrize(
-    ("modes", "selected", "sides"),
+    ("modes", "selected", "called"),
     [
         (("jit", "numpy"), 0, ("numpy", "jit")),
         (("jit", "numpy"), 1, ("numpy", "jit")),
         (("numpy", "eager", "jit"), 2, ("numpy", "jit")),
         (("numpy", "eager", "jit"), 0, ("numpy", "eager")),
         (("eager", "jit"), 1, ("eager", "jit")),
+        (("jit",), 0, None),
     ],
 )
 def test_a_curve_is_compared_with_numpys_or_else_with_another(
-    modes: tuple[str, ...], selected: int, sides: tuple[str, str]
+    modes: tuple[str, ...], selected: int, called: tuple[str, str] | None
 ) -> None:
-    state = of_run(run_of(*modes), selected)
-    assert state is not None
-    assert (state.first.mode, state.second.mode) == sides
-    assert [point.size for point in state.points] == [64, 256]
-    assert all(point.rounds[0] for point in state.points)
-
-
-def test_one_curve_or_one_size_has_no_crossing() -> None:
-    assert of_run(run_of("jit"), 0) is None
-    assert of_run(run_of("jit", "numpy", sizes=(64,)), 0) is None
-
-
-def test_before_anything_was_timed_there_is_nothing_to_draw() -> None:
-    state = begin(NUMPY, JIT, SIZES, 1.0)
-    told = report(state, "n")
-    assert (told.tables, told.picture) == ((), None)
+    state = run_of(*modes)
+    sides = partner(state.jobs["bench"], selected)
+    assert (sides and tuple(side.mode for side in sides)) == called
+    if sides:
+        seen = of_curves(state, sides)
+        assert [size.size for size in seen.sizes] == [64, 256]
+        assert [x.case.mode for x in seen.measurements] == [*called] * 2  # type: ignore[misc]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from jaxtui.features.crossover.judge import Search
+from jaxtui.features.crossover.judge import of_curves
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.form import CaseForm
@@ -35,13 +35,14 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         await run(pilot, app, "256..4096", ("numpy", "jit"))
         before = len(engine.works)
         pane.perform("crossover")
-        await until(pilot, lambda: "crossover" in app.state.series)
-        await until(pilot, lambda: app.state.playing is None)
-        search = app.state.series["crossover"]
-        assert isinstance(search, Search)
-        assert (search.first.mode, search.second.mode) == ("numpy", "jit")
-        assert search.answer is not None
-        crossing = search.answer.crossing
+        await until(pilot, lambda: "crossover" in app.state.jobs)
+        await until(pilot, lambda: app.state.jobs["crossover"].outcome is not None)
+        assert app.state.crossed is not None
+        crossover = of_curves(app.state, app.state.crossed)
+        assert crossover.first is not None
+        assert crossover.second is not None
+        assert (crossover.first.mode, crossover.second.mode) == ("numpy", "jit")
+        crossing = crossover.crossing
         assert crossing is not None
         assert crossing.below <= 1250 <= crossing.above <= 1.2 * crossing.below
         # What the sweep has measured is not measured again.
@@ -73,4 +74,4 @@ async def test_without_two_curves_over_sizes_a_key_says_what_is_missing() -> Non
             await run(pilot, app, sizes, modes)
             pane.perform("crossover")
             await until(pilot, lambda: "two curves" in app.state.message)
-            assert "crossover" not in app.state.series
+            assert "crossover" not in app.state.jobs
