@@ -72,6 +72,20 @@ _ROLES = {
         f"bar-{mode}": (_rgb(COLORS[SERIES[mode]]), f"${mode}")
         for mode in ("numpy", "eager", "jit")
     },
+    **{
+        f"lane-{role}": ("", style)
+        for role, style in {
+            **dict.fromkeys(("host-0", "clock"), "$lane-host"),
+            "host-1": "$lane-host 55%",
+            "device-0": "$lane-device",
+            "device-1": "$lane-device 55%",
+            "queue": "$lane-device 70%",
+            # Of no lane and no mode: NumPy's green would say that NumPy computes it.
+            **dict.fromkeys(("selected", "cursor", "number"), "$foreground"),
+            **dict.fromkeys(("wait", "axis"), "$plot-axis"),
+            **dict.fromkeys(("name", "blank"), ""),
+        }.items()
+    },
     "badge": ("reverse", "bold reverse"),
     **_VERDICTS,
     **{

@@ -15,13 +15,11 @@ from jaxtui.features.timeline import stopwatch
 from jaxtui.features.timeline.loops import LoopScreen, first_loop
 from jaxtui.features.timeline.scene import (
     CLOCKS,
-    FIELDS,
     FIRST_BET,
     RECORDED,
     STEPS,
     Scene,
     Step,
-    adjusted,
     next_bet,
 )
 from jaxtui.features.timeline.stopwatch import LoopClocks
@@ -31,12 +29,10 @@ from jaxtui.tui.base import BaseApp
 from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Hint, Hints, Panel, hint
-from jaxtui.tui.widgets.paper import Figure, Paper
-from jaxtui.view.text import plain
-
-CHOOSING_SECONDS = 0.7
-"""A program runs when nothing of it was changed for so long."""
+from jaxtui.tui.widgets.panel import Panel, hint
+from jaxtui.tui.widgets.paper import Figure
+from jaxtui.ui.report import Fitted
+from jaxtui.ui.screen import Sheet
 
 
 class Classroom(LoopScreen):
@@ -55,10 +51,8 @@ class Classroom(LoopScreen):
             # What the remote of a presenter sends, too.
             ("space,enter,pagedown", "next", "Next", "Next step, or skip to the end."),
             ("backspace,pageup", "previous", "Step back", "Show the previous step."),
-            ("left", "adjust(-1)", "Less", "Lower the bet; previous value."),
-            ("right", "adjust(1)", "More", "Raise the bet; next value."),
-            ("up", "field(-1)", "Field", "Choose what the arrows change."),
-            ("down", "field(1)", "Next field", "Choose what the arrows change."),
+            ("left", "bet(-1)", "Less", "Lower the bet."),
+            ("right", "bet(1)", "More", "Raise the bet."),
             ("r,f5", "again", "Again", "Run the program again."),
             ("o", "recorded", "Recorded", "Show a run recorded on another machine."),
         ),
@@ -102,8 +96,6 @@ class Classroom(LoopScreen):
         loop = msgspec.structs.replace(loop, style="never", chained=False)
         super().__init__(loop, grows=not self.recorded)
         self.step: Step = "program"
-        self.field = FIELDS[0]
-        """The field that the arrows change while the program is shown."""
         self.bet = FIRST_BET
         self._clocks: LoopClocks | None = None
         self._past = 0
@@ -113,18 +105,18 @@ class Classroom(LoopScreen):
         self._theme = ""
 
     def compose(self) -> ComposeResult:
-        yield Paper(id="steps")
+        yield Sheet(id="steps")
         with Horizontal(id="top"):
             with Panel(id="program"):
-                yield Paper()
+                yield Sheet()
             with Horizontal(id="clocks"):
                 for name in CLOCKS:
                     with Panel(name, id=name, classes="clock"):
                         yield Figure()
                         yield Static()
         with Panel(id="bars"):
-            yield Paper()
-        yield Paper(id="hero")
+            yield Sheet()
+        yield Sheet(id="hero")
         yield MessageLine().data_bind(Classroom.state)
         yield KeysLine()
 
@@ -153,28 +145,15 @@ class Classroom(LoopScreen):
         self.playback = None
         self._show_step(max(0, STEPS.index(self.step) - 1))
 
-    def action_field(self, by: int) -> None:
-        index = (FIELDS.index(self.field) + by) % len(FIELDS)
-        self.field = FIELDS[index]
+    def action_bet(self, by: int) -> None:
+        self.bet = next_bet(self.bet, by)
         self._draw()
 
-    def action_adjust(self, by: int) -> None:
-        if self.step == "bet":
-            self.bet = next_bet(self.bet, by)
-            self._draw()
-            return
-        loop = adjusted(self.loop, self.field, by, self.state)
-        if loop != self.loop or self.recorded:
-            self._run(loop, CHOOSING_SECONDS)
-
     def action_again(self) -> None:
-        self._run(self.loop, 0.0)
-
-    def _run(self, loop: Loop, settle: float) -> None:
         self._clocks, self._past = None, self.job.number if self.job else 0
         self.recorded = False
         self._show_step(0)
-        self.run_loop(loop, settle)
+        self.run_loop(self.loop, 0.0)
 
     def action_recorded(self) -> None:
         """Show the recorded run in the place of one of this machine, which ends."""
@@ -184,14 +163,9 @@ class Classroom(LoopScreen):
         self.show_loop()
 
     def why_not(self, action: str) -> str | None:
-        if action == "adjust" and self.step not in ("program", "bet"):
-            return "The arrows change the program and the bet."
-        if action == "field" and self.step != "program":
-            return "The arrows choose while the program is shown."
-        here = bool(self.state.devices)
-        if not here and (
-            action == "again" or (action == "adjust" and self.step == "program")
-        ):
+        if action == "bet" and self.step != "bet":
+            return "The arrows change the bet, in its step."
+        if action == "again" and not self.state.devices:
             return self.state.no_jax
         waits = self.playback is None and self._clocks is None
         if action == "next" and waits:
@@ -254,23 +228,15 @@ class Classroom(LoopScreen):
             self.bet,
             self._time,
             self.recorded,
-            self.field,
         )
 
     def _draw(self) -> None:
         scene = self.scene
-        self.query_one("#steps", Paper).show(lambda _: [scene.steps()])
+        self.query_one("#steps", Sheet).content = scene.steps()
         program = self.query_one("#program", Panel)
-        choosing = self.step == "program"
-        hints: Hints = ()
-        if choosing:
-            hints = (
-                Hint("↑ ↓", "choose"),
-                Hint("← →", "change"),
-                hint(self, "recorded"),
-            )
+        hints = [hint(self, "recorded")] if self.step == "program" else []
         program.set_title(f"f = {self.loop.case.label}", hints)
-        program.query_one(Paper).show(lambda _: scene.program())
+        program.query_one(Sheet).content = scene.program()
         for name in CLOCKS:
             reading, state = scene.clock(name)
             panel = self.query_one(f"#{name}", Panel)
@@ -280,11 +246,13 @@ class Classroom(LoopScreen):
         bars = self.query_one("#bars", Panel)
         bars.set_title(scene.bars_title())
         thick = 1 if self.has_class("-flat") else 3 if self.has_class("-tall") else 2
-        bars.query_one(Paper).show(lambda width: scene.bars(width, thick))
-        hero = self.query_one("#hero", Paper)
-        lines = view.why_no_figures(self.state, self.job, self.loop)
-        waiting = " ".join(map(plain, lines))
-        hero.show(lambda width: scene.hero(waiting, width, hero.content_size.height))
+        bars.query_one(Sheet).content = Fitted(lambda width: scene.bars(width, thick))
+        hero = self.query_one("#hero", Sheet)
+        why = view.why_no_figures(self.state, self.job, self.loop)
+        waiting = " ".join(why.plain.split("\n"))
+        hero.content = Fitted(
+            lambda width: scene.hero(waiting, width, hero.content_size.height)
+        )
 
 
 def open_classroom(app: BaseApp, case: Case | None) -> None:

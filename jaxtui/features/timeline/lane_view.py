@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import groupby
 
-from rich.color import Color as RichColor
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.color import Color
 from textual.message import Message
 from textual.reactive import reactive
-from textual.strip import Strip
 
-from jaxtui import plot
 from jaxtui.features.timeline.lanes import (
     BLOCKS,
     GUTTER,
     SOLID,
+    Cell,
     Row,
-    Shades,
     Shot,
     Timeline,
     draw,
 )
-from jaxtui.plot import cells
 from jaxtui.tui.colors import few_colors
-from jaxtui.tui.themes import DEFAULT_VARIABLES
-from jaxtui.tui.widgets.plot_view import PlotView
-
-Palette = Mapping[str, "tuple[int, int, int]"]
-"""Red, green and blue of each role; a role without one has the text's colour."""
+from jaxtui.tui.widgets.plot_view import Line, PlotView
 
 
 class LaneView(PlotView, can_focus=True):
@@ -54,7 +45,6 @@ class LaneView(PlotView, can_focus=True):
     def __init__(self) -> None:
         super().__init__()
         self._rows: list[Row] = []
-        self._palette: Palette = {}
         self._scheduled = False
 
     def watch_shot(self) -> None:
@@ -65,38 +55,28 @@ class LaneView(PlotView, can_focus=True):
 
     def _draw_shot(self) -> None:
         self._scheduled = False
-        if not self.is_attached:
-            return
-        is_plain = few_colors(self.app)
-        palette = {} if is_plain else _palette(self.app.theme_variables)
-        shades = BLOCKS if is_plain else SOLID
-        self.show(partial(self._rows_of, self.shot, shades, palette))
+        if self.is_attached:
+            self.show(partial(self._lines_of, self.shot))
 
-    def _rows_of(
-        self, shot: Shot, shades: Shades, palette: Palette, width: int, height: int
-    ) -> list[plot.Row]:
-        self._rows, self._palette = draw(shot, width, height, shades), palette
+    def _lines_of(self, shot: Shot, width: int, height: int) -> list[Line]:
+        is_plain = few_colors(self.app)
+        self._rows = draw(shot, width, height, BLOCKS if is_plain else SOLID)
         return [
-            cells.row([(cell.text, palette.get(cell.role)) for cell in row])
+            [
+                ("".join(cell.text for cell in run), None if is_plain else style)
+                for style, run in groupby(row, self._style_of)
+            ]
             for row in self._rows
         ]
 
-    def render_line(self, y: int) -> Strip:
-        strip = super().render_line(y)
-        row = self._rows[y] if y < len(self._rows) else []
-        if not self._palette or not any(cell.under for cell in row):
-            return strip
-        segments = []
-        for segment, cell in zip(_characters(strip), row, strict=False):
-            style = segment.style or Style.null()
-            if cell.under:
-                back = self._palette[cell.under]
-                front = Color(*back).get_contrast_text(1.0).rgb
-                style += Style(
-                    color=RichColor.from_rgb(*front), bgcolor=RichColor.from_rgb(*back)
-                )
-            segments.append(Segment(segment.text, style))
-        return Strip(segments).simplify()
+    def _style_of(self, cell: Cell) -> Style:
+        """The style of a cell; a number is read on the colour of its bar."""
+        look = self.app.console.get_style
+        color = look(f"lane-{cell.under}", default="").color if cell.under else None
+        if color is None:
+            return look(f"lane-{cell.role}", default="")
+        front = Color.from_rich_color(color).get_contrast_text(1.0)
+        return Style(color=front.rich_color, bgcolor=color)
 
     def on_click(self, event: events.Click) -> None:
         for x in (event.x, event.x - 1, event.x + 1):
@@ -105,33 +85,3 @@ class LaneView(PlotView, can_focus=True):
                 if call is not None:
                     self.post_message(self.Picked(call))
                     return
-
-
-def _characters(strip: Strip) -> Iterator[Segment]:
-    for text, style, _ in strip:
-        for character in text:
-            yield Segment(character, style)
-
-
-def _palette(variables: Mapping[str, str]) -> Palette:
-    """The theme's colours: dispatch and ready as in the plots, a lighter shade each."""
-
-    def color(name: str) -> Color:
-        return Color.parse(variables.get(name, DEFAULT_VARIABLES.get(name, "#808080")))
-
-    text, back = color("foreground"), color("background")
-    device, host, axis = color("lane-device"), color("lane-host"), color("plot-axis")
-    return {
-        "host-0": host.rgb,
-        "host-1": host.blend(back, 0.45).rgb,
-        "clock": host.rgb,
-        "device-0": device.rgb,
-        "device-1": device.blend(back, 0.45).rgb,
-        # Of no lane and no mode: NumPy's green would say that NumPy computes it.
-        "selected": text.rgb,
-        "queue": device.blend(back, 0.3).rgb,
-        "cursor": text.rgb,
-        "wait": axis.rgb,
-        "axis": axis.rgb,
-        "number": text.rgb,
-    }

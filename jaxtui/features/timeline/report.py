@@ -1,15 +1,15 @@
-"""The report of a loop: its names, the reason for missing figures, and its remarks."""
+"""The texts of a loop: its name, the reason for missing figures, and each call."""
 
 from __future__ import annotations
 
+from rich.text import Text
+
 from jaxtui import format as fmt
-from jaxtui.features.timeline import stopwatch
 from jaxtui.features.timeline.lanes import Timeline
-from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop, LoopMeasured
+from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop
 from jaxtui.state import Job, State
+from jaxtui.ui.report import styled
 from jaxtui.view import words
-from jaxtui.view.report import Report, gather
-from jaxtui.view.text import Line, Span
 from jaxtui.wording import WAITS
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
@@ -34,7 +34,7 @@ def label(loop: Loop) -> str:
     return f"{loop.case.label}: {calls}, {WAITS[loop.style]}"
 
 
-def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
+def why_no_figures(state: State, job: Job | None, loop: Loop) -> Text:
     """Write why there is nothing to draw yet; a failure has advice in a second line.
 
     Args:
@@ -44,11 +44,10 @@ def why_no_figures(state: State, job: Job | None, loop: Loop) -> list[Line]:
     """
     if job is not None and job.failed is not None:
         remark = job.failed.remark
-        return [
-            (Span(words.sentence(remark), "error"),),
-            (Span(words.advice(remark)),),
-        ]
-    return [(Span(_state(state, job, loop)),)]
+        return Text("\n").join(
+            [styled(words.sentence(remark), "error"), styled(words.advice(remark))]
+        )
+    return Text(_state(state, job, loop))
 
 
 def _state(state: State, job: Job | None, loop: Loop) -> str:
@@ -65,19 +64,6 @@ def _state(state: State, job: Job | None, loop: Loop) -> str:
     if job.outcome == "cancelled":
         return "stopped too early for figures · r runs it again"
     return "ended without figures · r runs it again"
-
-
-def report(loop: Loop, line: Timeline, measured: LoopMeasured | None) -> Report:
-    """Return the report of a loop below its lanes.
-
-    Args:
-        loop: the one that was asked for.
-        line: the repeat that is drawn.
-        measured: what the engine says of all repeats, once it does.
-    """
-    verdict = stopwatch.judgement(stopwatch.of_loop(line, measured))
-    remarks = gather((), measured.notes if measured is not None else ())
-    return Report(loop.case.label, verdict, remarks=remarks)
 
 
 def call_text(line: Timeline, index: int, *, inline: bool) -> str:

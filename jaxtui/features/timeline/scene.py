@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal, get_args
 
 import msgspec
+from rich.text import Text
 
 from jaxtui import format as fmt
-from jaxtui.features.timeline.report import next_calls
 from jaxtui.features.timeline.stopwatch import LoopClocks, median_of
 from jaxtui.model import Case, Loop, LoopClock, LoopMeasured
-from jaxtui.model.own import short_name
-from jaxtui.state import State
-from jaxtui.view.text import Line, Span, bar, large
+from jaxtui.ui.report import styled
+from jaxtui.view.text import bar, large
 
 _QUESTIONS = {
     "program": "What does this program time?",
@@ -43,11 +41,6 @@ PROGRAM = (
 
 FIX = "y.block_until_ready()"
 
-Field = Literal["op", "size", "device", "calls"]
-
-FIELDS: tuple[Field, ...] = get_args(Field)
-"""The fields of the program that can be chosen, in their order."""
-
 LABEL = 11
 """Cells of the names of the bars."""
 
@@ -72,46 +65,6 @@ def judge_bet(bet: float, ratio: float) -> str:
         return f"bet {bet:g}×: right"
     way = "high" if bet > ratio else "low"
     return f"bet {bet:g}×: {fmt.ratio(off)} too {way}"
-
-
-def adjusted(loop: Loop, field: Field, by: int, state: State) -> Loop:
-    """The loop with the next value of a field, or the one before; at the ends of what
-    there is, the loop itself.
-
-    Args:
-        loop: what runs now.
-        field: what of it changes.
-        by: 1 or -1.
-        state: what there is to choose from.
-    """
-    case, ops = loop.case, {op.name: op for op in state.ops if "jit" in op.modes}
-    match field:
-        case "op":
-            op = ops[_next(list(ops), case.op, by)] if ops else None
-            if op is None or op.name == case.op:
-                return loop
-            dtype = case.dtype if case.dtype in op.dtypes else op.dtypes[0]
-            case = Case(
-                op=op.name, size=op.default, dtype=dtype, device=case.device, mode="jit"
-            )
-        case "size":
-            least = ops[case.op].minimum if case.op in ops else 0
-            size = case.size * 2 if by > 0 else case.size // 2
-            case = msgspec.structs.replace(case, size=max(size, min(least, case.size)))
-        case "device":
-            names = [device.name for device in state.devices if device.addressable]
-            device = _next(names, case.device, by)
-            case = msgspec.structs.replace(case, device=device)
-        case "calls":
-            return msgspec.structs.replace(loop, calls=next_calls(loop.calls, by))
-    return msgspec.structs.replace(loop, case=case)
-
-
-def _next(values: Sequence[str], value: str, by: int) -> str:
-    """The value that many places further, round and round."""
-    if value not in values:
-        return values[0] if values else value
-    return values[(values.index(value) + by) % len(values)]
 
 
 _RECORDED_CLOCK = LoopClock(
@@ -149,8 +102,6 @@ class Scene(msgspec.Struct, frozen=True):
     """The position of the playback, in seconds; ``None`` when all is shown."""
     recorded: bool = False
     """The run is ``RECORDED``, and none of this machine."""
-    field: Field = "op"
-    """The field that the arrows change while the program is shown."""
 
     @property
     def unit(self) -> fmt.Unit:
@@ -164,14 +115,11 @@ class Scene(msgspec.Struct, frozen=True):
             return 0.0
         return self.clocks.work if self.step == "fix" else self.clocks.stopwatch
 
-    def steps(self) -> Line:
-        spans = [
-            Span(f" {step} ", "badge" if step == self.step else "label")
-            for step in STEPS
-        ]
+    def steps(self) -> Text:
+        parts = [(f" {step} ", "badge" * (step == self.step)) for step in STEPS]
         if self.recorded:
-            spans += [Span(" RECORDED ", "badge-low"), Span(f" {RECORDED_ON}")]
-        return tuple(spans)
+            parts += [(" RECORDED ", "badge-low"), (f" {RECORDED_ON}", "")]
+        return Text.assemble(*parts)
 
     def bars_title(self) -> str:
         """The title of the bars, with the number of repeats."""
@@ -184,32 +132,15 @@ class Scene(msgspec.Struct, frozen=True):
         spread = self.clocks.spread if self.step == "factor" else ""
         return f"{title} · {spread}" if spread else title
 
-    def program(self) -> list[Line]:
-        """The program, and below it what can be chosen of it."""
-        lines: list[Line] = []
-        for text in PROGRAM:
-            if text.startswith("seconds") and self.step == "fix":
-                lines.append((Span(FIX, "badge-pass"),))
-            role = "host" if "perf_counter" in text else "label"
-            lines.append((Span(text.format(calls=self.loop.calls), role),))
-        if self.step == "program":
-            lines.append(self._fields())
-        return lines
-
-    def _fields(self) -> Line:
-        case = self.loop.case
-        values: dict[Field, str] = {
-            "op": short_name(case.op),
-            "size": fmt.size(case.size),
-            "device": case.device,
-            "calls": str(self.loop.calls),
-        }
-        spans: list[Span] = []
-        for field in FIELDS:
-            spans.append(Span(f"{field} ", "muted"))
-            role = "badge" if field == self.field else "value"
-            spans += [Span(f" {values[field]} ", role), Span(" ")]
-        return tuple(spans)
+    def program(self) -> Text:
+        """The program; in the last step with the line that it lacks."""
+        lines = [
+            Text(line.format(calls=self.loop.calls), "host" * ("perf" in line))
+            for line in PROGRAM
+        ]
+        if self.step == "fix":
+            lines.insert(3, Text(FIX, "badge-pass"))
+        return Text("\n").join(lines)
 
     def clock(self, name: Clock) -> tuple[str, str]:
         """Return a clock's reading, and whether it runs; no reading while it is
@@ -225,7 +156,7 @@ class Scene(msgspec.Struct, frozen=True):
         state = "STOPPED" if self._over(seconds) else "RUNNING"
         return self._reading(seconds), state
 
-    def bars(self, width: int, thick: int) -> list[Line]:
+    def bars(self, width: int, thick: int) -> list[Text]:
         """Stopwatch and work as bars to one scale, what was missed in red, the bet.
 
         Args:
@@ -237,42 +168,43 @@ class Scene(msgspec.Struct, frozen=True):
         """
         clocks = self.clocks
         if clocks is None or self.step == "program":
-            return [()] * (2 * thick + 1)
+            return [Text()] * (2 * thick + 1)
         bet_seconds = self.bet * self.read
         fixed, betting = self.step == "fix", self.step == "bet"
         longest = max(0.0 if betting else clocks.work, 0.0 if fixed else bet_seconds)
         room = width - LABEL
         now = clocks.work if self.time is None else self.time
 
-        def rows(label: str, role: str, *parts: Span) -> list[Line]:
+        def rows(label: str, role: str, *parts: tuple[str, str]) -> list[Text]:
             names = [label if row == thick // 2 else "" for row in range(thick)]
-            return [(Span(name.ljust(LABEL), role), *parts) for name in names]
+            return [Text.assemble((name.ljust(LABEL), role), *parts) for name in names]
 
         bar_read = bar(min(self.read, now) / longest, room)
-        lines = rows("STOPWATCH", "host", Span(bar_read, "host"))
+        lines = rows("STOPWATCH", "host", (bar_read, "host"))
         if betting:
-            hidden = Span("░" * room, "muted")
-            return [*lines, *rows(f"BET {self.bet}×", "value", hidden), ()]
+            hidden = "░" * room, "muted"
+            return [*lines, *rows(f"BET {self.bet}×", "value", hidden), Text()]
         work = bar(now / longest, room)
-        missed = Span(work[len(bar_read) :], "device" if fixed else "danger")
-        lines += rows("WORK", "device", Span(work[: len(bar_read)], "device"), missed)
+        done, missed = work[: len(bar_read)], work[len(bar_read) :]
+        role = "device" if fixed else "danger"
+        lines += rows("WORK", "device", (done, "device"), (missed, role))
         if fixed:
-            return [*lines, ()]
+            return [*lines, Text()]
         if self.time is not None and now >= self.read:
-            full = missed.text.rstrip("▏▎▍▌▋▊▉")
+            full = missed.rstrip("▏▎▍▌▋▊▉")
             if len(full) >= len(COMPUTING):
-                words = Span(COMPUTING.center(len(full)), "badge-fail")
-                tail = Span(missed.text[len(full) :], "danger")
-                row = thick + thick // 2
-                lines[row] = (*lines[row][:-1], words, tail)
+                row = lines[thick + thick // 2]
+                row.right_crop(len(missed))
+                row.append(COMPUTING.center(len(full)), "badge-fail")
+                row.append(missed[len(full) :], role)
         place = min(room - 1, round(bet_seconds / longest * room))
         text = f"bet {self.bet}×"
         mark = f"{text} ▲".rjust(place + 1)
         if place + len(text) + 2 <= room:
             mark = " " * place + f"▲ {text}"
-        return [*lines, (Span(" " * LABEL + mark, "value"),)]
+        return [*lines, Text(" " * LABEL + mark, "value")]
 
-    def hero(self, waiting: str, width: int, height: int) -> list[Line]:
+    def hero(self, waiting: str, width: int, height: int) -> list[Text]:
         """A question or a sentence, and the figure that a class must see.
 
         Args:
@@ -284,12 +216,11 @@ class Scene(msgspec.Struct, frozen=True):
         drawn = large(figure, width, height - 2)
         if figure and not drawn:
             text = f"{text} · {figure}"
-        lines = [(text, "strong"), ("", "label")]
-        lines += [(line, role) for line in drawn]
-        return [
-            (Span(" " * max(0, (width - len(text)) // 2)), Span(text, role))
-            for text, role in lines
-        ]
+        lines = [styled(text, "strong"), Text()]
+        lines += [Text(line, role) for line in drawn]
+        for line in lines:
+            line.pad_left(max(0, (width - line.cell_len) // 2))
+        return lines
 
     def _headline(self, waiting: str) -> tuple[str, str, str]:
         """The text, the figure below it, and the role of that."""

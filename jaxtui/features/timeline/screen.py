@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
 import msgspec
 from msgspec.structs import replace
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -19,7 +18,7 @@ from jaxtui.features.timeline import report as view
 from jaxtui.features.timeline import stopwatch
 from jaxtui.features.timeline.classroom import Classroom
 from jaxtui.features.timeline.lane_view import LaneView
-from jaxtui.features.timeline.lanes import Shot, Timeline, timeline
+from jaxtui.features.timeline.lanes import Shot, timeline
 from jaxtui.features.timeline.loops import LoopScreen, first_loop
 from jaxtui.features.timeline.stopwatch import LoopClocks
 from jaxtui.model import (
@@ -36,10 +35,10 @@ from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
-from jaxtui.tui.widgets.paper import Figure, Paper
+from jaxtui.tui.widgets.paper import Figure
+from jaxtui.ui.report import Fitted, Notes, gather
+from jaxtui.ui.screen import Sheet
 from jaxtui.view import scripts
-from jaxtui.view.report import Report, statement_lines
-from jaxtui.view.text import Line, Span, fold, piece, plain
 from jaxtui.wording import WAITS
 
 _KEYS = (
@@ -60,18 +59,13 @@ _KEYS = (
 _SHOWN = ("Wait", "Chain", "More", "Play", "Slow", "Class", "Code", "Back")
 
 
-NOTE_LINES = 3
-"""Lines for notes on a low screen, on which they do not scroll: ``max-height`` of
-``#notes``."""
-
-
 class FiguresPanel(Panel):
     """Stopwatch and work of the loop, and the factor between them."""
 
     DEFAULT_CSS = """
     FiguresPanel {
         Horizontal { height: auto; }
-        Paper { min-height: 3; }
+        Sheet { min-height: 3; }
         Figure { width: auto; height: 3; margin-left: 2; color: $danger; }
         Figure.-right { color: $success; }
         Figure.-vague { color: $foreground; text-style: dim; }
@@ -80,15 +74,14 @@ class FiguresPanel(Panel):
 
     def compose(self) -> ComposeResult:
         with Horizontal():
-            yield Paper()
+            yield Sheet()
             yield Figure()
 
-    def show(self, clocks: LoopClocks, verdict: Line, *, until: float | None) -> None:
+    def show(self, clocks: LoopClocks, *, until: float | None) -> None:
         """Show figures as far as they may be known.
 
         Args:
             clocks: what there is to compare.
-            verdict: what to think of them.
             until: where the playback is; ``None`` when all is shown.
         """
         factor = self.query_one(Figure)
@@ -97,46 +90,16 @@ class FiguresPanel(Panel):
         factor.set_class(clocks.vague, "-vague")
         factor.update(clocks.factor.replace("×", "x"))
         over = until is None or until >= clocks.work
+        last = stopwatch.judgement(clocks) if over else Text("…", "muted")
+        last.no_wrap, last.overflow = True, "ellipsis"
+        self.query_one(Sheet).content = Fitted(
+            lambda width: [*stopwatch.loop_lines(clocks, width, until=until), last]
+        )
 
-        def lines(width: int) -> list[Line]:
-            last = _whole_parts(verdict, width) if over else (Span("…", "muted"),)
-            return [*stopwatch.loop_lines(clocks, width, until=until), last]
-
-        self.query_one(Paper).show(lines)
-
-    def wait(self, why: Iterable[Line]) -> None:
+    def wait(self, why: Text) -> None:
         """Say why there are no figures."""
         self.query_one(Figure).display = False
-        self.query_one(Paper).show(lambda _: why)
-
-
-def _whole_parts(line: Line, width: int) -> Line:
-    """The parts of a line, between its separators, for which there is room."""
-    text, end = plain(line), len(plain(line))
-    while end > width and " · " in text[:end]:
-        end = text.rindex(" · ", 0, end)
-    return piece(line, 0, min(end, width))
-
-
-class CallPanel(Panel):
-    """The call that is pointed out."""
-
-    ROWS = 2
-    DEFAULT_CSS = f"""
-    CallPanel {{ height: {ROWS + 2}; }}
-    """
-
-    def compose(self) -> ComposeResult:
-        yield Paper()
-
-    def show(self, line: Timeline, index: int, measured: LoopMeasured | None) -> None:
-        """Say what happened in a call."""
-        in_range = 0 <= index < line.calls
-        self.set_title(f"call {index + 1} of {line.calls}" if in_range else "call")
-        inline = measured is not None and measured.inline
-
-        words = view.call_text(line, index, inline=inline)
-        self.query_one(Paper).show(lambda width: fold((Span(words),), width))
+        self.query_one(Sheet).content = why
 
 
 class TimelineScreen(LoopScreen):
@@ -149,7 +112,7 @@ class TimelineScreen(LoopScreen):
     DEFAULT_CSS = """
     TimelineScreen {
         #lanes { height: 1fr; }
-        #lower { height: auto; }
+        #call { height: 4; }
         #notes {
             height: auto; max-height: 3; border: none; overflow: hidden;
         }
@@ -181,9 +144,10 @@ class TimelineScreen(LoopScreen):
         yield FiguresPanel(id="figures")
         with Panel("lanes", [hint(self, "play"), hint(self, "slow")], id="lanes"):
             yield LaneView()
-        yield CallPanel(hints=[Hint("← →", "select")], id="call")
+        with Panel(hints=[Hint("← →", "select")], id="call"):
+            yield Sheet()
         with Panel("notes", id="notes"):
-            yield Paper()
+            yield Sheet()
         yield MessageLine().data_bind(TimelineScreen.state)
         yield KeysLine()
 
@@ -193,7 +157,7 @@ class TimelineScreen(LoopScreen):
         self.app.theme_changed_signal.subscribe(self, lambda _: repaint())
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._arrange)
+        self.call_after_refresh(self._show_notes)
 
     # Actions: another loop.
 
@@ -324,10 +288,6 @@ class TimelineScreen(LoopScreen):
             title += " · first repeat, refining"
         self.query_one("#lanes", Panel).set_title(title)
 
-    @property
-    def _report(self) -> Report:
-        return view.report(self.loop, self.lanes.shot.line, self.measured)
-
     def _show_figures(self, until: float | None = None) -> None:
         panel = self.query_one(FiguresPanel)
         if not self.complete:
@@ -337,33 +297,22 @@ class TimelineScreen(LoopScreen):
         clocks = stopwatch.of_loop(line, self.measured)
         if until is not None:
             until = stopwatch.moment(clocks, line, until)
-        panel.show(clocks, self._report.verdict, until=until)
+        panel.show(clocks, until=until)
 
     def _show_call(self) -> None:
-        shot = self.lanes.shot
-        self.query_one(CallPanel).show(shot.line, shot.selected, self.measured)
+        line, index = self.lanes.shot.line, self.lanes.shot.selected
+        panel = self.query_one("#call", Panel)
+        in_range = 0 <= index < line.calls
+        panel.set_title(f"call {index + 1} of {line.calls}" if in_range else "call")
+        inline = self.measured is not None and self.measured.inline
+        panel.query_one(Sheet).content = view.call_text(line, index, inline=inline)
 
     def _show_notes(self) -> None:
-        remarks = self._report.remarks
-        notes = self.query_one("#notes", Panel).query_one(Paper)
-        most = sys.maxsize if self.has_class("-tall") else NOTE_LINES
-
-        def lines(width: int) -> list[Line]:
-            """Whole notes only, where they cannot be scrolled."""
-            lines_shown: list[Line] = []
-            for remark in remarks:
-                note = [*statement_lines((remark,), width)]
-                if lines_shown and len(lines_shown) + len(note) > most:
-                    break
-                lines_shown += note
-            return lines_shown
-
-        notes.show(lines)
-
-    def _arrange(self) -> None:
-        """Show what there is room for."""
-        self._show_notes()
-        self._show_call()
+        notes = gather((), self.measured.notes if self.measured else ())
+        # A low screen has a line for each.
+        brief = not self.has_class("-tall")
+        content = Notes(notes, brief=brief) if notes else ""
+        self.query_one("#notes", Panel).query_one(Sheet).content = content
 
     @on(LaneView.Picked)
     def _select_clicked(self, event: LaneView.Picked) -> None:

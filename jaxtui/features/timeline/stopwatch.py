@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from rich.text import Text
+
 from jaxtui import format as fmt
 from jaxtui.features.timeline.lanes import Timeline
 from jaxtui.model import LoopMeasured
 from jaxtui.model.measurement import confidence, is_vague
 from jaxtui.view.figures import APART
 from jaxtui.view.stopwatch import CLOSE, Bar, Clocks, lines
-from jaxtui.view.text import Line, Span
 
 
 class LoopClocks(Clocks, frozen=True):
@@ -111,7 +112,7 @@ def moment(clocks: LoopClocks, line: Timeline, time: float) -> float:
 
 def loop_lines(
     clocks: LoopClocks, width: int, *, until: float | None = None
-) -> list[Line]:
+) -> list[Text]:
     """Stopwatch and work as bars.
 
     Args:
@@ -134,20 +135,23 @@ def loop_lines(
         ),
         Bar("work", clocks.work, "device", parts=tuple(real) if is_known else ()),
     )
-    return lines(bars, width, until=until)
+    return [
+        Text.assemble(*((span.text, span.role) for span in line))
+        for line in lines(bars, width, until=until)
+    ]
 
 
-def judgement(clocks: LoopClocks) -> Line:
+def judgement(clocks: LoopClocks) -> Text:
     """Write the judgement on the stopwatch of a loop, and the number of repeats."""
     if clocks.repeats == 0:
-        return (Span("one watched repeat so far"),)
-    parts = [Span(clocks.verdict, "danger" if clocks.wrong else "value")]
+        return Text("one watched repeat so far")
+    parts = [Text(clocks.verdict, "danger" if clocks.wrong else "value")]
     if clocks.vague or clocks.wrong:
         spread = clocks.spread or fmt.UNCERTAIN * clocks.vague
-        parts += [Span(spread, "muted" if clocks.vague else "label")] * bool(spread)
+        parts.append(Text(spread, "muted" if clocks.vague else ""))
     if clocks.repeats:
-        parts.append(Span(median_of(clocks.repeats)))
-    return tuple(span for part in parts for span in (Span(" · "), part))[1:]
+        parts.append(Text(median_of(clocks.repeats)))
+    return Text(" · ").join(filter(None, parts))
 
 
 def median_of(repeats: int) -> str:

@@ -17,11 +17,14 @@ from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
 
-from jaxtui.plot import Picture, Row
+from jaxtui.plot import Picture
 from jaxtui.tui.base import base
 from jaxtui.tui.pane import bindings
 
-Draw = Callable[[int, int], Sequence[Row]]
+Line = Sequence[tuple[str, "Style | tuple[int, int, int] | None"]]
+"""Characters with their style, or their colour alone; ``None`` is the widget's own."""
+
+Draw = Callable[[int, int], Sequence[Line]]
 """Draws for a width and a height: exactly that many lines."""
 
 _GAP = 6
@@ -44,7 +47,7 @@ class PlotView(Widget):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._draw: Draw | None = None
-        self._shown_rows: list[Row] = []
+        self._shown_rows: list[Line] = []
         self._strips: list[Strip] = []
         self._style = Style.null()
 
@@ -77,7 +80,9 @@ class PlotView(Widget):
         width, height = self.size
         if not width or not height:
             return
-        rows = list(self._draw(width, height) if self._draw is not None else ())
+        rows: list[Line] = []
+        if self._draw is not None:
+            rows += self._draw(width, height)
         rows += [()] * (height - len(rows))
         old_rows, old_strips = self._shown_rows, self._strips
         self._shown_rows = rows = rows[:height]
@@ -98,8 +103,10 @@ class PlotView(Widget):
 
 
 @lru_cache(maxsize=64)
-def _style(color: tuple[int, int, int] | None) -> Style:
-    return Style.null() if color is None else Style(color=Color.from_rgb(*color))
+def _style(color: Style | tuple[int, int, int] | None) -> Style:
+    if isinstance(color, tuple):
+        return Style(color=Color.from_rgb(*color))
+    return color or Style.null()
 
 
 def _changed(old: list[Strip], new: list[Strip]) -> list[Region]:
@@ -279,7 +286,7 @@ class PlotReader(PlotView, can_focus=True):
         self.post_message(self.Left())
 
 
-def _words(text: str, width: int, height: int) -> list[Row]:
+def _words(text: str, width: int, height: int) -> list[Line]:
     """A text as a drawing: wrapped, with a blank line above it where there is room."""
     lines = [
         line

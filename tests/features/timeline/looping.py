@@ -13,7 +13,7 @@ from jaxtui.features.timeline.lanes import Shot
 from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import Case, Loop, RunEvent, RunFinished, RunStarted, Snippet
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.screen import Sheet
 from tests.fake_engine import FakeEngine, looped
 from tests.tui.driving import app_on, until
 
@@ -48,7 +48,7 @@ def shot(app: JaxtuiApp) -> Shot:
 def shown(app: JaxtuiApp, panel: str) -> str:
     """What is written in a panel, its title first, with single blanks."""
     found = view(app).query_one(f"#{panel}")
-    texts = [paper.text for paper in found.query(Paper)]
+    texts = [sheet.text for sheet in found.query(Sheet)]
     lines = "\n".join([str(found.border_title or ""), *texts]).split("\n")
     return "\n".join(" ".join(line.split()) for line in lines)
 

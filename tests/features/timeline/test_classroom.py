@@ -14,7 +14,7 @@ from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import Loop, LoopClock, RunEvent, RunFinished, RunStarted, WorkFailed
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.screen import Sheet
 from tests.fake_engine import FakeEngine, begun, looped
 from tests.features.timeline.looping import (
     NARROW,
@@ -56,7 +56,7 @@ def digits(app: JaxtuiApp, clock: str) -> str:
 
 def fits(app: JaxtuiApp) -> bool:
     """There is a large figure, and all of it is in view."""
-    hero = room(app).query_one("#hero", Paper)
+    hero = room(app).query_one("#hero", Sheet)
     return "█" in hero.text and len(hero.text.split("\n")) <= hero.size.height
 
 
@@ -175,30 +175,6 @@ async def test_learn_opens_the_app_in_it() -> None:
         await until(pilot, lambda: not isinstance(app.screen, Classroom))
 
 
-async def test_the_program_is_chosen_in_the_class() -> None:
-    engine = FakeEngine()
-    engine.answer_others(far_apart)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        # From the first screen, with one key that its border names.
-        await until(pilot, lambda: app.session.state.ops)
-        await until(pilot, lambda: "p class" in text(app))
-        await pilot.press("p")
-        await until(pilot, lambda: isinstance(app.screen, Classroom))
-        await until(pilot, lambda: room(app)._clocks)
-        await pilot.press("down", "right", "down", "down", "left")
-        await until(pilot, lambda: len(engine.works) == 2)
-        await until(pilot, lambda: room(app)._clocks)
-        first, last = (work for work in engine.works if isinstance(work, Loop))
-        assert last.case.size == 2 * first.case.size
-        assert (first.calls, last.calls) == (20, 10)
-        assert "range(10)" in text(app)
-        await pilot.press("space", "right")
-        assert (room(app).step, room(app).bet) == ("bet", 5)
-        await pilot.press("down")
-        assert room(app).step == "bet"
-
-
 async def test_leaving_the_class_begins_no_loop() -> None:
     engine = FakeEngine()
     engine.answer_others(far_apart)
@@ -212,7 +188,7 @@ async def test_leaving_the_class_begins_no_loop() -> None:
         await pilot.press("p")
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         await until(pilot, lambda: room(app)._clocks)
-        await pilot.press("down", "right")
+        await pilot.press("r")
         await until(pilot, lambda: len(engine.works) > 2 and room(app)._clocks)
         works = len(engine.works)
         await pilot.press("escape")

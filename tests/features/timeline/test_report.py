@@ -10,8 +10,7 @@ from jaxtui.features.timeline import report as view
 from jaxtui.features.timeline.lanes import timeline
 from jaxtui.model import Remark
 from jaxtui.view import words
-from jaxtui.view.text import plain
-from tests.features.timeline.test_lanes import calls, measured
+from tests.features.timeline.test_lanes import calls
 
 
 def test_what_happened_in_a_call() -> None:
@@ -33,15 +32,6 @@ def test_what_happened_in_a_call() -> None:
     assert said(99) == said(-1) == ""
     line = timeline(calls(3, "each"))
     assert "5.00 ms" in view.call_text(line, 1, inline=False)
-
-
-def test_a_report_has_a_verdict_and_the_remarks_the_worst_first() -> None:
-    few = Remark("few-repeats", {"repeats": 2}, "warning")
-    one = measured(20, notes=(Remark("inline"), few))
-    said = view.report(one.loop, timeline(one.calls), one)
-    assert [statement.remark for statement in said.remarks] == [few, Remark("inline")]
-    assert "of the work" in plain(said.verdict)
-    assert view.report(one.loop, timeline(one.calls), None).remarks == ()
 
 
 @pytest.mark.parametrize(

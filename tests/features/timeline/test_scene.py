@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 from msgspec.structs import replace
+from rich.text import Text
 
 from jaxtui.features.timeline.scene import (
     CLOCKS,
     RECORDED,
     RECORDED_ON,
     STEPS,
-    Field,
     Scene,
     Step,
-    adjusted,
     judge_bet,
 )
 from jaxtui.features.timeline.stopwatch import LoopClocks
 from jaxtui.model import Case, Loop
-from jaxtui.state import State
-from jaxtui.view.text import Line, plain
-from tests.fake_engine import OPS, cpu_devices
 
 FOUND = LoopClocks(815e-6, 0.541)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")
@@ -48,7 +43,7 @@ def test_the_factor_says_between_what_it_lies() -> None:
 
 def test_a_factor_without_room_for_large_characters_is_in_the_sentence() -> None:
     (text, *_) = scene("fix").hero("", 76, 2)
-    assert plain(text).endswith("· 1×")
+    assert text.plain.endswith("· 1×")
 
 
 @pytest.mark.parametrize(
@@ -65,11 +60,11 @@ def test_clocks_of_the_class_can_be_read(
 ) -> None:
     shown = scene("race", time, clocks)
     assert tuple(shown.clock(name)[0] for name in CLOCKS) == clock
-    assert plain(shown.hero("", 20, 3)[2]).strip() == hero
+    assert shown.hero("", 20, 3)[2].plain.strip() == hero
 
 
-def seen(lines: list[Line]) -> str:
-    return "\n".join(map(plain, lines))
+def seen(lines: list[Text]) -> str:
+    return "\n".join(line.plain for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +120,8 @@ def test_a_step_says_one_thing_over_its_figure(
     step: Step, time: float | None, text: str, role: str
 ) -> None:
     lines = scene(step, time).hero("", 76, 8)
-    assert text in plain(lines[0])
-    assert {line[-1].role for line in lines[2:]} == {role}
+    assert text in lines[0].plain
+    assert {line.style for line in lines[2:]} == {role}
     # The figure of the fix comes when both clocks have stopped.
     large = "█" in seen(lines)
     assert large == (step != "fix" or time is None)
@@ -144,10 +139,11 @@ def test_bars_are_to_one_scale_and_hide_the_work(
 ) -> None:
     lines = scene(step, time).bars(76, thick)
     assert len(lines) == 2 * thick + 1
-    assert all(len(plain(line)) <= 76 for line in lines)
-    text, danger = seen(lines), {span.role for line in lines for span in line}
+    assert all(line.cell_len <= 76 for line in lines)
+    text, styles = seen(lines), {span.style for line in lines for span in line.spans}
     assert ("WORK" in text) == (step in ("race", "factor", "fix"))
-    assert ("danger" in danger) == (step in ("race", "factor"))
+    missed = step in ("race", "factor") and time != 0.0
+    assert bool(styles & {"danger", "badge-fail"}) == missed
     assert ("STILL COMPUTING" in text) == (
         step in ("race", "factor") and time is not None and time > FOUND.stopwatch
     )
@@ -157,9 +153,10 @@ def test_bars_are_to_one_scale_and_hide_the_work(
 
 @pytest.mark.parametrize("step", STEPS)
 def test_the_step_is_marked_and_only_the_last_has_the_fix(step: Step) -> None:
-    (marked,) = (span.text for span in scene(step).steps() if span.role == "badge")
-    assert marked.split() == [step]
-    program = seen(scene(step).program())
+    steps = scene(step).steps()
+    (marked,) = (span for span in steps.spans if span.style == "badge")
+    assert steps.plain[marked.start : marked.end].split() == [step]
+    program = scene(step).program().plain
     assert "range(20)" in program
     assert ("block_until_ready" in program) == (step == "fix")
 
@@ -167,45 +164,7 @@ def test_the_step_is_marked_and_only_the_last_has_the_fix(step: Step) -> None:
 def test_a_recorded_run_is_marked_in_every_step() -> None:
     for step in STEPS:
         shown = replace(scene(step), recorded=True)
-        assert "RECORDED" in plain(shown.steps())
-        assert RECORDED_ON in plain(shown.steps())
-    assert "RECORDED" not in plain(scene("race").steps())
+        assert "RECORDED" in shown.steps().plain
+        assert RECORDED_ON in shown.steps().plain
+    assert "RECORDED" not in scene("race").steps().plain
     assert RECORDED.undisturbed.stopwatch_seconds < RECORDED.undisturbed.true_seconds
-
-
-STATE = State(devices=cpu_devices(2), ops=OPS)
-
-
-@pytest.mark.parametrize(
-    ("field", "by", "chosen"),
-    [
-        ("size", 1, ("matmul", 2000, "cpu:0", 20)),
-        ("size", -1, ("matmul", 500, "cpu:0", 20)),
-        ("device", 1, ("matmul", 1000, "cpu:1", 20)),
-        ("device", -1, ("matmul", 1000, "cpu:1", 20)),
-        ("calls", 1, ("matmul", 1000, "cpu:0", 40)),
-        ("calls", -1, ("matmul", 1000, "cpu:0", 10)),
-    ],
-)
-def test_what_is_looped_can_be_chosen(
-    field: Field, by: int, chosen: tuple[str, int, str, int]
-) -> None:
-    found = adjusted(LOOP, field, by, STATE)
-    case = found.case
-    assert (case.op, case.size, case.device, found.calls) == chosen
-
-
-def test_the_ops_go_round_each_with_its_own_size() -> None:
-    loop, names = LOOP, list[str]()
-    for _ in OPS:
-        loop = adjusted(loop, "op", 1, STATE)
-        names.append(loop.case.op)
-        (op,) = (op for op in OPS if op.name == loop.case.op)
-        assert (loop.case.size, loop.case.dtype in op.dtypes) == (op.default, True)
-    assert names[-1] == "matmul"
-    # Nothing is below the least size, and nothing is chosen where nothing is known.
-    least = msgspec.structs.replace(CASE, size=OPS[0].minimum)
-    small = msgspec.structs.replace(LOOP, case=least)
-    assert adjusted(small, "size", -1, STATE) == small
-    assert adjusted(LOOP, "op", 1, State()) == LOOP
-    assert adjusted(LOOP, "device", 1, State()) == LOOP

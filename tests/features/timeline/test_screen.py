@@ -34,7 +34,8 @@ from jaxtui.tui.app import JaxtuiApp, TooSmall
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.paper import Figure, Paper
+from jaxtui.tui.widgets.paper import Figure
+from jaxtui.ui.screen import Sheet
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
 from tests.features.timeline.looping import (
     CASE,
@@ -270,7 +271,7 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
     async with on_timeline(engine, size) as (pilot, app, screen):
         await pilot.pause()
         await pilot.pause()
-        for widget in (*screen.query(Static), *screen.query(Paper)):
+        for widget in (*screen.query(Static), *screen.query(Sheet)):
             if widget.display and widget.size.area:
                 assert screen.region.contains_region(widget.region)
         assert screen.max_scroll_y == 0

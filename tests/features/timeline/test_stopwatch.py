@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from rich.text import Text
 
 from jaxtui.features.timeline import stopwatch
 from jaxtui.features.timeline.stopwatch import LoopClocks, judgement, loop_lines
 from jaxtui.model import LoopClock, Peak
-from jaxtui.view.text import plain
 from tests.features.timeline.test_lanes import measured, timeline
 
 
@@ -26,7 +26,7 @@ def test_the_figures_are_those_of_the_plain_repeats() -> None:
     assert found.true == pytest.approx(20 * 2e9 / 0.09)
     assert found.peak == 1e12
     assert found.impossible
-    assert "median of 7 repeats" in plain(judgement(found))
+    assert "median of 7 repeats" in judgement(found).plain
     # Both ends of its playback are those of the figures.
     ends = (0.0, line.through, line.total)
     assert [stopwatch.moment(found, line, end) for end in ends] == [0.0, 4e-5, 0.09]
@@ -40,7 +40,7 @@ def test_a_factor_that_differs_from_turn_to_turn_is_uncertain(
 ) -> None:
     found = LoopClocks(1e-3, 0.1, repeats=7, ends=ends)
     assert found.vague == vague
-    last = plain(judgement(found))
+    last = judgement(found).plain
     assert ("uncertain" in last) == vague
     assert ("120×" in last) == (ends is not None)
 
@@ -49,14 +49,19 @@ def test_a_factor_of_one_repeat_is_uncertain() -> None:
     assert LoopClocks(1e-3, 0.1, repeats=1, ends=(100.0, 100.0)).vague
 
 
+def red(line: Text) -> list[str]:
+    dangers = (span for span in line.spans if span.style == "danger")
+    texts = (line.plain[span.start : span.end].strip() for span in dangers)
+    return [text for text in texts if text]
+
+
 def test_one_watched_repeat_has_no_verdict() -> None:
     one = measured(20)
     found = stopwatch.of_loop(timeline(one.calls), None)
     assert found.repeats == 0
     drawn = [*loop_lines(found, 110), judgement(found)]
-    red = [span.text for line in drawn for span in line if span.role == "danger"]
-    assert not any(red)
-    assert "watched" in plain(drawn[-1])
+    assert not any(red(line) for line in drawn)
+    assert "watched" in drawn[-1].plain
 
 
 @pytest.mark.parametrize(
@@ -99,22 +104,20 @@ def test_the_verdict(found: LoopClocks, wrong: bool, factor: str, verdict: str) 
 
 def test_no_stopwatch_reads_a_small_part_of_a_unit() -> None:
     clock, work = loop_lines(LoopClocks(2.14e-6, 0.0123), 70)
-    assert plain(clock).split()[1:3] == ["2.14", "µs"]
-    assert plain(work).split()[1:3] == ["12.3", "ms"]
+    assert clock.plain.split()[1:3] == ["2.14", "µs"]
+    assert work.plain.split()[1:3] == ["12.3", "ms"]
 
 
 def test_bars_are_to_scale_and_the_claim_is_red() -> None:
     found = LoopClocks(0.02, 0.2, flops=2e9)
     clock, work = loop_lines(found, 70)
-    lengths = [len(line[2].text) for line in (clock, work)]
+    lengths = [line.plain.count("█") for line in (clock, work)]
     assert lengths[0] == pytest.approx(lengths[1] / 10, abs=1)
-    assert plain(clock).startswith("stopwatch  20.0 ms █")
-    assert plain(work).startswith("work      200   ms █")
-    assert plain(work).endswith("true 10.0 GFLOP/s")
-    assert [span.text.strip() for span in clock if span.role == "danger"] == [
-        "claims 100 GFLOP/s"
-    ]
-    assert plain(judgement(found)).endswith("10 % of the work")
+    assert clock.plain.startswith("stopwatch  20.0 ms █")
+    assert work.plain.startswith("work      200   ms █")
+    assert work.plain.endswith("true 10.0 GFLOP/s")
+    assert red(clock) == ["claims 100 GFLOP/s"]
+    assert judgement(found).plain.endswith("10 % of the work")
 
 
 @pytest.mark.parametrize(
@@ -123,6 +126,6 @@ def test_bars_are_to_scale_and_the_claim_is_red() -> None:
 )
 def test_figures_of_a_playback_come_at_its_end(until: float, shown: list[str]) -> None:
     found = LoopClocks(0.02, 0.2, flops=2e9)
-    text = " ".join(map(plain, loop_lines(found, 70, until=until)))
+    text = " ".join(line.plain for line in loop_lines(found, 70, until=until))
     assert [one for one in ("20.0", "200", "true") if one in text] == shown
     assert ("…" in text) == (until < 0.2)
