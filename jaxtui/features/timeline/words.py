@@ -21,8 +21,8 @@ def _instrumented(facts: Facts) -> str:
     if facts["repeats"] == 1:
         figures = "The figures are those of one plain repeat."
     return (
-        f"{figures} The lanes show one {kind} repeat: its work is"
-        f" {_change(facts['work'])}, its stopwatch {_change(facts['stopwatch'])}."
+        f"The lanes show one {kind} repeat: its work is {_change(facts['work'])}, its"
+        f" stopwatch {_change(facts['stopwatch'])}. {figures}"
     )
 
 
