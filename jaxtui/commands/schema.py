@@ -27,7 +27,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "ops": (ops.Document,),
     "bench": (Results, compare.Turns),
     "crossover": (part("crossover", "report").OUTCOME.document,),
-    "roofline": (part("roofline", "report").Document,),
+    "roofline": (part("roofline", "report").OUTCOME.document,),
     "links": (part("links", "report").OUTCOME.document,),
     "check": (CheckResults,),
     "compile": (part("program", "report").Compiled,),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Coroutine
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, unwrap
 from typing import Any, cast
 
 import click
@@ -17,11 +17,12 @@ from jaxtui.commands.options import json_flag
 from jaxtui.commands.output import Exports, close, export_flags
 from jaxtui.commands.terminal import in_colour, width_of
 from jaxtui.model import Work
-from jaxtui.state import Purpose
+from jaxtui.session import Session
+from jaxtui.state import Purpose, State
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.report import terminal
 
-Build = Callable[..., Work] | Callable[..., Coroutine[Any, Any, None]]
+Build = Callable[..., Work | Coroutine[Any, Any, None]]
 """Returns the work; or has the driver do several."""
 
 
@@ -52,10 +53,15 @@ def measures(
             driver = Driver(common, record=record)
 
             async def run() -> None:
-                async with driver.started() as session, driver.progress():
-                    if iscoroutinefunction(build):
-                        await build(driver, **options)
-                        return
+                async with driver.started() as session:
+                    if iscoroutinefunction(unwrap(build)):
+                        several: Any = build(driver, **options)
+                        await several
+                    else:
+                        await measure(session)
+
+            async def measure(session: Session[State]) -> None:
+                async with driver.progress():
                     await session.ready()
                     session.refuse("verdicts")
                     work: Any = build(session.state, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from jaxtui.model import Case, Remark
+from jaxtui.model import Case
 from jaxtui.model.own import brief_name
 from jaxtui.plot import Color, Picture
 from jaxtui.registry import part
@@ -92,7 +92,7 @@ def _why_no_curves(run: Job, metric: Metric) -> str:
         case "numpy":
             return "NumPy and JAX have no timed size in common yet."
         case "peak":
-            return words.text(Remark("no-published-peak"))
+            return "No published peak for this device, so no % of peak."
         case _:
             return (
                 "No case has this rate: jaxtui doesn't know it, or dispatch takes"

@@ -179,7 +179,7 @@ def rows(ops: list[str], budget: float, pairs: int) -> Iterator[tuple[str, bool]
 
 def verdict_text(one: Verdict, mode: str, answer: Crossover) -> str:
     """One line of the table."""
-    low, middle, high, _ = one.interval
+    low, middle, high = one.interval.low, one.interval.median, one.interval.high
     said = "confirmed" if one.confirmed else "NOT CONFIRMED"
     if not one.sure:
         said += ", interval contains 1"

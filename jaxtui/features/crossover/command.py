@@ -188,8 +188,9 @@ async def command(
         _ascending(size, info)
 
     session = driver.session
-    await session.ready(possible)
-    session.refuse("jax")
+    async with driver.progress():
+        await session.ready(possible)
+        session.refuse("jax")
     ops, devices = session.state.ops, session.state.devices
     info = _info(op, ops)
     grid = _ascending(size, info)
@@ -206,11 +207,12 @@ async def command(
         raise SelectionError(words.text(remark))
     driver.warn()
     share = GRID_SHARE * budget
-    job = await session.run(experiment((first, second), grid, share, seed))
-    sizes = around(result(session.state, complete=False))
-    if sizes and job.outcome == "complete" and not driver.lost:
-        rest = experiment((first, second), sizes, budget - share, seed)
-        await session.run(rest, "crossover")
+    async with driver.progress():
+        job = await session.run(experiment((first, second), grid, share, seed))
+        sizes = around(result(session.state, complete=False))
+        if sizes and job.outcome == "complete" and not driver.lost:
+            rest = experiment((first, second), sizes, budget - share, seed)
+            await session.run(rest, "crossover")
 
 
 def _info(op: str, catalogue: Sequence[OpInfo]) -> OpInfo:

@@ -8,20 +8,28 @@ traffic reaches at most min(compute roof, I × bandwidth roof).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Literal
+from collections.abc import Iterable
+from functools import partial
 
-import msgspec
 from msgspec.structs import replace
 
+from jaxtui import format as fmt
 from jaxtui.analysis.thresholds import AT_THE_ROOF
-from jaxtui.model import HOST, Case, Fact, Measurement, OpInfo, PlannedCase, Remark
-from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
+from jaxtui.features.roofline.messages import Place
+from jaxtui.model import HOST, Case, Measurement, OpInfo, PlannedCase, Remark
+from jaxtui.model.machine import members
+from jaxtui.model.roofs import Roof, RoofDtype, Roofs, RoofsMeasured
+from jaxtui.state import Job, State
+from jaxtui.view import words
 
-Bound = Literal["memory", "compute"]
-
-UNRATED = ("host-bound", "folded", "kept", "interpreted", "own")
-"""Codes of the notes that say why a measurement has no rate."""
+UNRATED = {
+    "host-bound": "dispatch takes longer than the work",
+    "folded": "XLA did part of the work at compile time",
+    "kept": "the result existed before the call",
+    "interpreted": "it runs in an interpreter",
+    "own": "jaxtui doesn't know the flops of your function",
+}
+"""By the code of a note: why a measurement has no rate."""
 
 NEAR = 0.3
 """Fraction of a roof above which it limits; below, something else does."""
@@ -52,92 +60,63 @@ FAR = 0.25
 the work."""
 
 
-# Where a case stands.
+def places(
+    run: Job, roofs: RoofsMeasured | None, *, measuring: bool = False
+) -> list[Place | None]:
+    """The place of each case of a run; ``None`` while it has no figures."""
+    found = [
+        place(case.measurement, roofs) if roofs and case.measurement else None
+        for case in run.cases
+    ]
+    waits = {"limited_by": "no roof yet", "level": "info"}
+    waits["verdict"] = "jaxtui is still measuring the roofs."
+    return [
+        replace(x, **waits) if x and measuring and x.code == "roof-not-measured" else x
+        for x in found
+    ]
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A case under its roofs, or why it has no place there."""
+def device_of(state: State, selected: int) -> str | None:
+    """The device whose roofs are of interest: that of the selected case.
 
-    measurement: Measurement
-    intensity: float | None = None
-    """Flops per byte of ideal traffic; ``None`` for an op that only moves data."""
-    rate: float | None = None
-    """FLOP/s; bytes/s where there is no intensity."""
-    roof: Roof | None = None
-    """The one that limits it: the lower of the two at its intensity."""
-    limit: float | None = None
-    """The roof at this intensity, in the unit of ``rate``."""
-    bound: Bound | None = None
-    cached: bool = False
-    """All its arrays fit into the last cache, so that the memory roof need not hold."""
-    cache_bytes: int | None = None
-    """The size of that cache, where the system tells."""
-    why_not: Remark | None = None
-    """The reason why it has no place."""
+    NumPy has none. It computes on the host, whose roofs are those of any CPU device;
+    but beside cases of an accelerator theirs are what people look for.
 
-    @property
-    def ratio(self) -> float | None:
-        """The rate over the limit; above 1 it was faster than the roof."""
-        if self.rate is None or not self.limit:
-            return None
-        return self.rate / self.limit
-
-    @property
-    def share(self) -> float | None:
-        """The share of the limit; ``None`` where that does not limit."""
-        beyond = self.in_cache or (self.ratio or 0.0) > AT_THE_ROOF
-        return None if beyond else self.ratio
-
-    @property
-    def beyond_published(self) -> bool:
-        """Return whether it was faster than the published peak allows."""
-        published = self.roof.published if self.roof else None
-        if published is None or self.roof is None or self.ratio is None:
-            return False
-        return self.ratio * self.roof.per_second > AT_THE_ROOF * published.value
-
-    @property
-    def uncertain(self) -> bool:
-        """Return whether its rate or its roof is not known to within a third."""
-        ready, roof = self.measurement.ready, self.roof
-        return bool((ready and ready.vague) or (roof and roof.vague))
-
-    @property
-    def in_cache(self) -> bool:
-        """Return whether its arrays may lie in a cache, below a memory roof."""
-        return self.bound == "memory" and self.cached
-
-
-def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
-    """Place a measurement under the roofs.
-
-    Args:
-        measurement: of a case that ran on the device of the roofs (or, on a CPU, on
-            the host, which is the same silicon).
-        roofs: of that device.
+    Returns:
+        ``None`` without a run.
     """
-    if measurement.collective:
-        # No maker's figure for a link is comparable with busbw.
-        return Place(measurement, why_not=Remark("links-unpublished"))
-    why_not = _elsewhere(measurement.case, roofs.device) or _unrated(measurement)
-    if why_not is not None:
-        return Place(measurement, why_not=why_not)
-    memory = bandwidth_roof(roofs)
-    if memory is None:
-        return Place(measurement, why_not=_missing(None, roofs))
-    # Every argument is read once and every result written once: that is their size.
-    moved, cache = measurement.bytes, roofs.cache_bytes
-    under = Place(
-        measurement,
-        rate=measurement.bytes_per_second,
-        roof=memory,
-        limit=memory.per_second,
-        bound="memory",
-        cached=moved is not None and cache is not None and moved <= cache,
-        cache_bytes=cache,
-    )
-    # Without arithmetic only the memory can limit it.
-    return _computing(under, memory, roofs) if _positive(measurement.flops) else under
+    if state.run is None or not state.run.cases:
+        return None
+    cases = [entry.case for entry in (state.run.cases[selected], *state.run.cases)]
+    device = next((case.device for case in cases if case.device != HOST), "cpu:0")
+    return members(device)[0]
+
+
+def roofs_of(state: State, device: str) -> RoofsMeasured | None:
+    """Return the roofs of a device, if it was the last one; those so far."""
+    job = state.jobs.get("roofs")
+    roofs = job.result if job is not None else None
+    if not isinstance(roofs, RoofsMeasured) or not same_silicon(roofs.device, device):
+        return None
+    return roofs
+
+
+def work_for(state: State, device: str) -> Roofs:
+    """Return the work for the engine: the dtypes of the run's cases on a device, and
+    those that are known already.
+    """
+    entries = state.run.cases if state.run is not None else ()
+    cases = [
+        multiplied(entry.measurement) if entry.measurement else entry.case
+        for entry in entries
+    ]
+    known = roofs_of(state, device)
+    tried = [roof.of for roof in known.roofs] if known else []
+    dtypes = (*filter(None, tried), *needed(cases, device, state.ops))
+    return Roofs(device=device, dtypes=tuple(dict.fromkeys(dtypes)))
+
+
+# Roofs.
 
 
 def ridge(compute: Roof, bandwidth: Roof) -> float:
@@ -146,31 +125,25 @@ def ridge(compute: Roof, bandwidth: Roof) -> float:
 
 
 def bandwidth_roof(roofs: RoofsMeasured) -> Roof | None:
-    return next(_usable(roofs, "bandwidth"), None)
+    usable = (x for x in roofs.roofs if x.of is None and _positive(x.per_second))
+    return next(usable, None)
 
 
 def compute_roofs(roofs: RoofsMeasured) -> tuple[Roof, ...]:
     """Return the roofs of arithmetic, the fastest first."""
-    return tuple(sorted(_usable(roofs, "compute"), key=lambda roof: -roof.per_second))
+    usable = (x for x in roofs.roofs if x.of and _positive(x.per_second))
+    return tuple(sorted(usable, key=lambda roof: -roof.per_second))
 
 
-def _usable(roofs: RoofsMeasured, kind: str) -> Iterator[Roof]:
-    for roof in roofs.roofs:
-        if roof.kind == kind and _positive(roof.per_second):
-            yield roof
+def compute_roof(case: Case, roofs: RoofsMeasured) -> Roof | None:
+    """The arithmetic of a case's dtype and precision."""
+    return next((x for x in compute_roofs(roofs) if x.of == arithmetic(case)), None)
 
 
 def multiplied(measurement: Measurement) -> Case:
     """A case with the dtype of what it multiplies, where that is another one."""
     case, dtype = measurement.case, measurement.multiplies
     return replace(case, dtype=dtype) if isinstance(dtype, str) else case
-
-
-def compute_roof(case: Case, roofs: RoofsMeasured) -> Roof | None:
-    """The arithmetic of a case's dtype and precision."""
-    return next(
-        (roof for roof in compute_roofs(roofs) if roof.of == arithmetic(case)), None
-    )
 
 
 def arithmetic(case: Case) -> RoofDtype:
@@ -182,122 +155,235 @@ def arithmetic(case: Case) -> RoofDtype:
     return RoofDtype(dtype=case.dtype, precision="default" if plain else case.precision)
 
 
-def on_the_roofs(case: Case, device: str) -> bool:
-    """Return whether a case runs on the silicon of a device's roofs."""
-    return same_silicon(HOST if case.on_host else case.device, device)
-
-
-def _elsewhere(case: Case, device: str) -> Remark | None:
-    """Return why the roofs of this device do not limit a case."""
-    if not on_the_roofs(case, device):
-        where = HOST if case.on_host else case.device
-        return Remark("other-silicon", {"where": where, "device": device})
-    if case.inputs == "host" and not case.on_host:
-        return Remark("sent-each-call")
-    return None
-
-
-def _unrated(measurement: Measurement) -> Remark | None:
-    """Return why a case has no speed."""
-    if measurement.stopped == "crashed":
-        return Remark("lost-midway", severity="warning")
-    if _positive(measurement.flops_per_second):
-        return None if _positive(measurement.bytes) else Remark("no-byte-count")
-    moves_only = not _positive(measurement.flops)
-    if moves_only and _positive(measurement.bytes_per_second):
-        return None
-    codes = {note.code for note in measurement.notes}
-    if because := next((code for code in UNRATED if code in codes), ""):
-        return Remark("no-rate", {"because": because})
-    if moves_only and not _positive(measurement.bytes):
-        return Remark("nothing-counted")
-    return Remark("too-few-calls", severity="warning")
-
-
-def _computing(under: Place, memory: Roof, roofs: RoofsMeasured) -> Place:
-    """The place of an op with arithmetic, which may be what limits it."""
-    measurement = under.measurement
-    assert measurement.flops is not None
-    assert measurement.bytes is not None
-    intensity = measurement.flops / measurement.bytes
-    allowed = intensity * memory.per_second
-    if not 0 < allowed < math.inf:
-        return Place(measurement, why_not=Remark("no-byte-count"))
-    case = multiplied(measurement)
-    compute, roofs_below = compute_roof(case, roofs), compute_roofs(roofs)
-    # Where arithmetic as slow as the slowest that is known would not limit it.
-    surely_by_memory = bool(roofs_below) and allowed <= roofs_below[-1].per_second
-    if compute is None and not surely_by_memory:
-        return Place(measurement, why_not=_missing(arithmetic(case), roofs))
-    under = replace(under, intensity=intensity, rate=measurement.flops_per_second)
-    if compute is None or allowed <= compute.per_second:
-        return replace(under, limit=allowed)
-    return replace(under, roof=compute, limit=compute.per_second, bound="compute")
-
-
-def _missing(of: RoofDtype | None, roofs: RoofsMeasured) -> Remark:
-    was_tried = any(missing.of == of for missing in roofs.missing)
-    facts: dict[str, Fact] = {"roof": roof_name(of)}
-    return Remark("no-roof" if was_tried else "roof-not-measured", facts, "warning")
-
-
 def roof_name(of: RoofDtype | None) -> str:
     """``bandwidth``, or ``compute float32``."""
     return "bandwidth" if of is None else f"compute {of.label}"
+
+
+def reached(roofs: RoofsMeasured) -> str:
+    """Write the height of the roofs: ``cpu:0 reaches 12.0 GB/s of bandwidth``."""
+    memory = bandwidth_roof(roofs)
+    parts = [
+        f"{fmt.rate(roof.per_second)} in {roof.of.label}"
+        for roof in compute_roofs(roofs)
+        if roof.of
+    ]
+    parts += [f"{fmt.rate(memory.per_second, 'B/s')} of bandwidth"] if memory else []
+    if not parts:
+        return f"jaxtui has not measured the roofs of {roofs.device}"
+    return f"{roofs.device} reaches {fmt.listed(parts)}"
+
+
+def headline(roofs: RoofsMeasured) -> str:
+    """Write the height of the roofs, and where arithmetic begins to limit."""
+    memory, compute = bandwidth_roof(roofs), compute_roofs(roofs)
+    if memory is None or not compute:
+        return f"{reached(roofs)}."
+    ridges = [
+        fmt.significant(ridge(roof, memory), 2)
+        + (f" ({roof.of.label})" if len(compute) > 1 and roof.of else "")
+        for roof in compute
+    ]
+    return (
+        f"{reached(roofs)}: memory limits below {fmt.listed(ridges)} flops per byte,"
+        " arithmetic above."
+    )
 
 
 def _positive(value: float | None) -> bool:
     return value is not None and 0 < value < math.inf
 
 
-# What limits a case.
+# Where a case stands.
 
 
-def verdict(place: Place) -> Remark:
-    """Return the limit of a case and how near it comes, or why it has no place."""
-    share, bound = place.ratio, place.bound
-    if share is None or bound is None:
-        return place.why_not or Remark("too-few-calls", severity="warning")
-    if place.in_cache:
-        return Remark("in-cache", {"cache_bytes": place.cache_bytes})
-    facts: dict[str, Fact]
-    if place.beyond_published:
-        if bound == "memory":
-            return Remark("from-cache")
-        facts = {"dtype": multiplied(place.measurement).dtype}
-        return Remark("beyond-peak", facts, "error")
+def place(measurement: Measurement, roofs: RoofsMeasured) -> Place:
+    """Place a measurement under the roofs.
+
+    Args:
+        measurement: of a case that ran on the device of the roofs (or, on a CPU, on
+            the host, which is the same silicon).
+        roofs: of that device.
+    """
+    if why_not := _why_not(measurement, roofs):
+        return why_not
+    memory = bandwidth_roof(roofs)
+    if memory is None:
+        return _missing(measurement.case, None, roofs)
+    case, intensity = multiplied(measurement), None
+    rate, roof, limit = measurement.bytes_per_second, memory, memory.per_second
+    # Every argument is read once and every result written once: that is their size.
+    assert measurement.bytes is not None
+    if _positive(measurement.flops):
+        assert measurement.flops is not None
+        intensity, rate = (
+            measurement.flops / measurement.bytes,
+            measurement.flops_per_second,
+        )
+        limit = intensity * memory.per_second
+        if not 0 < limit < math.inf:
+            return _no_byte_count(measurement.case)
+        compute, slowest = compute_roof(case, roofs), compute_roofs(roofs)[-1:]
+        # Where arithmetic as slow as the slowest that is known would not limit it.
+        surely_by_memory = bool(slowest) and limit <= slowest[0].per_second
+        if compute is None and not surely_by_memory:
+            return _missing(measurement.case, arithmetic(case), roofs)
+        if compute is not None and limit > compute.per_second:
+            roof, limit = compute, compute.per_second
+    assert rate is not None
+    cache, ready = roofs.cache_bytes, measurement.ready
+    under = Place(
+        case=measurement.case,
+        intensity=intensity,
+        rate=rate,
+        limit=limit,
+        bound="memory" if roof is memory else "compute",
+        arithmetic=arithmetic(case),
+        share=rate / limit,
+        cached=cache is not None and measurement.bytes <= cache,
+        uncertain=bool((ready and ready.vague) or roof.vague),
+        code="",
+    )
+    return _judged(under, measurement, roof, cache or 0)
+
+
+def _judged(under: Place, measured: Measurement, roof: Roof, cache: int) -> Place:
+    """Say what limits a case that has a place."""
+    share, by_memory = under.share or 0.0, under.bound == "memory"
+    name, of = ("bandwidth", "memory") if by_memory else ("compute", "arithmetic")
+    peak = roof.published.value if roof.published else math.inf
+    beyond = partial(replace, under, share=None)
+    if under.cached and by_memory:
+        text = f"The arrays fit into the last-level cache ({fmt.bytes_text(cache)}), so"
+        text += " memory does not limit these calls."
+        return beyond(code="in-cache", limited_by="cache", verdict=text)
+    if share * roof.per_second > AT_THE_ROOF * peak:
+        if by_memory:
+            text = "Faster than the published bandwidth of the memory: the arrays lie"
+            text += " in a cache."
+            return beyond(code="from-cache", limited_by="cache", verdict=text)
+        text = f"Faster than the published peak in {multiplied(measured).dtype}: its"
+        text += " time is wrong, or the op needs fewer operations than its formula"
+        text += " counts."
+        return beyond(
+            code="beyond-peak", limited_by="impossible", verdict=text, level="error"
+        )
     if share > AT_THE_ROOF:
-        facts = {"bound": bound, "cause": _cause_above(place)}
-        return Remark("over-the-roof", facts, "warning")
+        fits = by_memory and (measured.bytes or 0) < NEARLY_FITTING * cache
+        text = f"Faster than the {name} roof: {_cause_above(roof, fits=fits)}."
+        return beyond(
+            code="over-the-roof",
+            limited_by="over the roof",
+            verdict=text,
+            level="warning",
+        )
     if share < NEAR:
-        facts = {"bound": bound, "cause": _cause_below(place)}
-        return Remark("below-the-roof", facts)
-    facts = {"share": share, "uncertain": place.uncertain}
-    if place.intensity is None:
-        return Remark("moves-data", facts)
-    return Remark("memory-bound" if bound == "memory" else "compute-bound", facts)
+        text = f"Far below the {name} roof: {_cause_below(measured, of)}."
+        label = "something else"
+        return replace(under, code="below-the-roof", limited_by=label, verdict=text)
+    text = f"{fmt.percent(share)} of the {name} roof"
+    text = f"uncertain: {text}" if under.uncertain else text
+    if under.intensity is None:
+        text += ", without arithmetic"
+        return replace(under, code="moves-data", limited_by=of, verdict=f"{text}.")
+    return replace(
+        under, code=f"{under.bound}-bound", limited_by=of, verdict=f"{text}."
+    )
 
 
-def _cause_above(place: Place) -> str:
+def _cause_above(roof: Roof, *, fits: bool) -> str:
     """Return the likely reason why a case was faster than its roof."""
-    moved, cache = place.measurement.bytes, place.cache_bytes
-    if place.bound == "memory" and moved and cache and moved < NEARLY_FITTING * cache:
-        return "cache"
-    if place.roof is not None and place.roof.disturbed:
-        return "contended"
-    return place.bound or ""
+    if fits:
+        return (
+            "part of its data stays in the last-level cache, and reading alone is"
+            " faster than copying"
+        )
+    if roof.disturbed:
+        return "other programs used the cores while jaxtui measured the roof"
+    slower = "the machine was slower while jaxtui measured the roof, or the op"
+    if roof.of is None:
+        return f"{slower} mostly reads, which is faster than copying"
+    return f"{slower} needs fewer operations than its formula counts"
 
 
-def _cause_below(place: Place) -> str:
-    """Return another limit of a case that is far below its roof; empty if unknown."""
-    measured = place.measurement
+def _cause_below(measured: Measurement, of: str) -> str:
+    """Return the likely limit of a case that is far below its roof."""
     if measured.has("contended"):
-        return "contended"
+        return "other programs used the cores during the run"
     if measured.has("page-faults"):
-        return "page-faults"
-    if place.bound == "memory" and measured.case.mode in OP_BY_OP:
-        return "op-by-op"
-    return ""
+        return "the operating system maps new memory for the result in every call"
+    if of == "memory" and measured.case.mode in OP_BY_OP:
+        return "without jit, JAX writes every intermediate result to memory"
+    return f"something other than {of} limits it"
+
+
+def _missing(case: Case, of: RoofDtype | None, roofs: RoofsMeasured) -> Place:
+    tried = any(missing.of == of for missing in roofs.missing)
+    text = f"jaxtui has not measured the {roof_name(of)} roof."
+    return Place(
+        case=case,
+        code="no-roof" if tried else "roof-not-measured",
+        limited_by="no roof",
+        verdict=f"There is no {roof_name(of)} roof." if tried else text,
+        level="warning",
+    )
+
+
+def _no_byte_count(case: Case) -> Place:
+    return Place(
+        case=case,
+        code="no-byte-count",
+        limited_by="no byte count",
+        verdict="jaxtui doesn't know the bytes of this op, so there are no flops per"
+        " byte.",
+    )
+
+
+def _why_not(measured: Measurement, roofs: RoofsMeasured) -> Place | None:
+    """Return why a case has no place under the roofs of this device."""
+    case = measured.case
+    nowhere = partial(Place, case=case)
+    if measured.collective:
+        # No maker's figure for a link is comparable with busbw.
+        remark = Remark("links-unpublished")
+        label, text = words.label(remark), words.text(remark)
+        return nowhere(code=remark.code, limited_by=label, verdict=text)
+    if not on_the_roofs(case, roofs.device):
+        where = HOST if case.on_host else case.device
+        text = f"This case ran on {where}, but these are the roofs of {roofs.device}."
+        return nowhere(code="other-silicon", limited_by="other device", verdict=text)
+    if case.inputs == "host" and not case.on_host:
+        text = "The host sends the arguments in every call, and no roof describes that"
+        text += " link."
+        return nowhere(code="sent-each-call", limited_by="sent each call", verdict=text)
+    if measured.stopped == "crashed":
+        text = "The engine died before this case had all of its turns."
+        return nowhere(
+            code="lost-midway", limited_by="incomplete", verdict=text, level="warning"
+        )
+    if _positive(measured.flops_per_second):
+        return None if _positive(measured.bytes) else _no_byte_count(case)
+    moves_only = not _positive(measured.flops)
+    if moves_only and _positive(measured.bytes_per_second):
+        return None if _positive(measured.bytes) else _no_byte_count(case)
+    notes = [note.code for note in measured.notes]
+    if because := next((why for code, why in UNRATED.items() if code in notes), ""):
+        text = f"This case has no rate: {because}."
+        return nowhere(code="no-rate", limited_by="no rate", verdict=text)
+    if moves_only and not _positive(measured.bytes):
+        text = "jaxtui knows neither the flops nor the bytes of this op."
+        return nowhere(
+            code="nothing-counted", limited_by="nothing counted", verdict=text
+        )
+    text = "Too few calls for a rate."
+    return nowhere(
+        code="too-few-calls", limited_by="no rate", verdict=text, level="warning"
+    )
+
+
+def on_the_roofs(case: Case, device: str) -> bool:
+    """Return whether a case runs on the silicon of a device's roofs."""
+    return same_silicon(HOST if case.on_host else case.device, device)
 
 
 # Which roofs some cases want, and at which sizes these say something.

@@ -10,14 +10,12 @@ from typing import Literal
 
 from jaxtui import format as fmt
 from jaxtui.features.roofline.judge import (
-    Place,
-    arithmetic,
     bandwidth_roof,
     compute_roofs,
-    multiplied,
     ridge,
 )
-from jaxtui.model.roofs import Roof, RoofDtype, RoofsMeasured
+from jaxtui.features.roofline.messages import Place
+from jaxtui.model.roofs import Roof, RoofsMeasured
 from jaxtui.plot import SERIES, Axis, Color, Picture, Series, Spot
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits[1:]
@@ -89,12 +87,8 @@ def picture(
 def _roofs_shown(places: Sequence[Place], roofs: RoofsMeasured) -> tuple[Roof, ...]:
     """The compute roofs that some case is under; all, where there are no cases."""
     every = compute_roofs(roofs)
-    arithmetics: set[RoofDtype | None] = {
-        arithmetic(multiplied(place.measurement))
-        for place in places
-        if place.rate is not None
-    }
-    return tuple(roof for roof in every if roof.of in arithmetics) or every
+    wanted = {place.arithmetic for place in places if place.rate is not None}
+    return tuple(roof for roof in every if roof.of in wanted) or every
 
 
 def _range(
@@ -185,9 +179,11 @@ def _letters(
     lettered = list(zip(places, letters(places), strict=True))
     for case, letter in sorted(lettered, key=lambda pair: pair[0] is not selected):
         if letter and case.intensity and case.rate:
-            color = SERIES.get(case.measurement.case.mode, 0) % len(colors)
+            color = SERIES.get(case.case.mode, 0) % len(colors)
             tint = None if case is selected else colors[color]
-            yield Spot(case.intensity, case.rate, letter, tint)
+            # With an arrow: a colour alone is not seen by all.
+            text = f"{letter}◂" if case is selected else letter
+            yield Spot(case.intensity, case.rate, text, tint)
 
 
 def _names(

@@ -9,14 +9,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from jaxtui.engine.protocol import Envelope
-from jaxtui.features.roofline import report as roofline
-from jaxtui.features.roofline.judge import Place, place
-from jaxtui.features.roofline.picture import letters, picture
-from jaxtui.features.roofline.report import (
-    Roofline,
+from jaxtui.features.roofline.judge import (
+    device_of,
     headline,
-    limit,
-    roof_statements,
+    place,
+    roofs_of,
+    work_for,
+)
+from jaxtui.features.roofline.messages import Place
+from jaxtui.features.roofline.picture import letters, picture
+from jaxtui.features.roofline.report import report, result, roof_notes
+from jaxtui.features.roofline.screen import (
+    columns,
+    is_measured,
+    message,
+    statements,
 )
 from jaxtui.model import (
     Case,
@@ -37,8 +44,8 @@ from jaxtui.model import (
 from jaxtui.plot import SERIES, Picture
 from jaxtui.state import CaseState, Job, State, begin_run, reduce
 from jaxtui.text import PLAIN
-from jaxtui.view import text
-from jaxtui.view.report import lines
+from jaxtui.ui.report import terminal
+from jaxtui.view import text, words
 from tests import records
 from tests.analysis.figures import (
     BFLOAT16,
@@ -88,7 +95,7 @@ def after(*events: Event | Roofs, state: State = NOTHING) -> State:
 
 
 def heights(state: State, device: str = "cpu:0") -> list[float]:
-    found = roofline.roofs_of(state, device)
+    found = roofs_of(state, device)
     return [] if found is None else [one.per_second for one in found.roofs]
 
 
@@ -97,11 +104,11 @@ WHOLE = (started(), roofs(bandwidth(12e9), compute(95e9)), COMPLETE)
 
 def test_roofs_are_known_as_soon_as_they_are_found() -> None:
     state = after(started(), roofs(bandwidth(10e9)))
-    assert roofline.is_measured(state, "cpu:0")
+    assert is_measured(state, "cpu:0")
     assert heights(state) == [10e9]
     state = after(*WHOLE[1:], state=state)
     assert heights(state) == [12e9, 95e9]
-    assert not roofline.is_measured(state, "cpu:0")
+    assert not is_measured(state, "cpu:0")
 
 
 def test_the_last_measuring_counts() -> None:
@@ -131,9 +138,9 @@ def test_what_became_of_measuring(
     events: tuple[Event, ...], said: str, known: list[float]
 ) -> None:
     state = after(*events)
-    message = roofline.message(state)
-    assert said in message
-    assert bool(said) == bool(message)
+    text = message(state)
+    assert said in text
+    assert bool(said) == bool(text)
     assert heights(state) == known
 
 
@@ -177,14 +184,14 @@ def test_the_device_is_that_of_the_selected_case(
     devices: tuple[str, ...], selected: int, device: str
 ) -> None:
     state = run_of(*map(case, devices))
-    assert roofline.device_of(state, selected) == device
+    assert device_of(state, selected) == device
 
 
 def test_what_is_known_is_asked_again_with_what_is_new() -> None:
     cases = [case(), case("host"), case(dtype="bfloat16"), case("tpu:0")]
 
     def wanted(cases: list[Case], state: State = NOTHING) -> tuple[RoofDtype, ...]:
-        return roofline.work_for(run_of(*cases, state=state), "cpu:0").dtypes
+        return work_for(run_of(*cases, state=state), "cpu:0").dtypes
 
     assert wanted(cases) == (FLOAT32, BFLOAT16)
     assert wanted(cases[2:], after(*WHOLE)) == (FLOAT32, BFLOAT16)
@@ -196,16 +203,15 @@ def test_what_is_known_is_asked_again_with_what_is_new() -> None:
 LIMITS = roofs(MEMORY, ARITHMETIC)
 
 
-def under(*cases: CaseState, limits: RoofsMeasured = LIMITS, at: int = 0) -> Roofline:
+def under(*cases: CaseState, limits: RoofsMeasured = LIMITS) -> State:
     run = Job(number=1, cases=cases)
     known = Job(number=2, purpose="roofs", outcome="complete", result=limits)
-    found = Roofline.of(State(jobs={"bench": run, "roofs": known}), at)
-    assert found is not None
-    return found
+    return State(jobs={"bench": run, "roofs": known})
 
 
 def row(case: CaseState, limits: RoofsMeasured = LIMITS) -> dict[str, text.Line]:
-    return {one.key: one.cells[0] for one in under(case, limits=limits).columns(8)}
+    shown = columns(under(case, limits=limits), 0, wide=False)
+    return {one.key: one.cells[0] for one in shown}
 
 
 @pytest.mark.parametrize(
@@ -248,7 +254,8 @@ def test_what_rests_on_an_uncertain_figure_says_so(
 def test_a_roof_that_is_not_known_limits_nothing_for_sure() -> None:
     figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=3e9)
     wide = roofs(bandwidth(20e9, ci_low=9e9, ci_high=38e9), ARITHMETIC)
-    assert limit(place(figures, wide)) == "uncertain"
+    found = row(CaseState(case(), measurement=figures), wide)
+    assert text.plain(found["limit"]) == "uncertain"
 
 
 @pytest.mark.parametrize(("mode", "role"), [("numpy", "bar-numpy"), ("jit", "bar-jit")])
@@ -272,19 +279,18 @@ def test_what_has_no_place_says_why() -> None:
     ]
     missing = (MissingRoof(of=BFLOAT16, remark=NO_PRODUCT),)
     limits = roofs(MEMORY, device="tpu:0", missing=missing)
-    for index, code in enumerate(("no-roof", "other-silicon")):
-        told = under(*cases, limits=limits, at=index).statements()
-        assert told[0].remark.code == code
-        assert NO_PRODUCT in [one.remark for one in told]
+    for index, flag in enumerate(("no roof", "other device")):
+        told = statements(under(*cases, limits=limits), index)
+        assert told[0].remark.code == flag
+        assert words.sentence(NO_PRODUCT) in [one.remark.text for one in told]
 
 
 def test_while_roofs_are_measured_a_case_waits_for_them() -> None:
     figures = records.measurement(case(), flops=2e9, bytes=3e6, flops_per_second=1e12)
-    waiting = replace(
-        under(CaseState(case(), measurement=figures), limits=roofs(MEMORY)),
-        measuring=True,
-    )
-    assert waiting.statements()[0].remark.code == "roof-awaited"
+    state = under(CaseState(case(), measurement=figures))
+    told = roofs(MEMORY)
+    state = after(started(), told, state=state)
+    assert statements(state, 0)[0].remark.code == "no roof yet"
 
 
 # What there is to say of all of it.
@@ -295,39 +301,38 @@ def test_roofs_are_one_headline_and_remarks_with_the_roofs_they_are_about() -> N
     busy = compute(50e9, of=highest, remarks=(crowded(),))
     missing = tuple(MissingRoof(of=of, remark=NO_PRODUCT) for of in (BFLOAT16, None))
     limits = roofs(bandwidth(), ARITHMETIC, busy, missing=missing, cache=2**25)
-    facts = headline(limits).facts
-    assert (facts["bandwidth"], facts["compute"]) == (12e9, (2e12, 50e9))
-    assert facts["dtypes"] == ("float32", "float32 highest")
-    about = {one.remark.code: one.about for one in roof_statements(limits)}
-    assert about["contended"] == ("compute float32 highest",)
-    assert about["published"] == ("compute float32",)
-    assert about[NO_PRODUCT.code] == ("compute bfloat16", "bandwidth")
-    bare = [one.remark.code for one in roof_statements(roofs(compute()))]
-    assert bare == ["no-published-peak"]
+    text = "cpu:0 reaches 2.00 TFLOP/s in float32, 50.0 GFLOP/s in float32 highest and"
+    text += " 12.0 GB/s of bandwidth: memory limits below 170 (float32) and 4.2"
+    text += " (float32 highest) flops per byte, arithmetic above."
+    assert headline(limits) == text
+    about = {one.flag: one.about for one in roof_notes(limits)}
+    assert about[words.label(crowded())] == ("compute float32 highest",)
+    assert about[words.label(PUBLISHED.source)] == ("compute float32",)
+    assert about[words.label(NO_PRODUCT)] == ("compute bfloat16", "bandwidth")
+    assert [one.flag for one in roof_notes(roofs(compute()))] == ["peak"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_report_fits_its_width_and_keeps_what_matters(width: int) -> None:
     figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=3e9)
     cases = [CaseState(case(), measurement=figures, status="done")] * 3
-    told = under(*cases, limits=roofs(MEMORY, ARITHMETIC, cache=2**25)).report()
-    shown = [text.plain(line) for line in lines(told, width)]
+    state = under(*cases, limits=roofs(MEMORY, ARITHMETIC, cache=2**25))
+    shown = terminal(report(result(state, True), state), width).splitlines()
     assert max(map(len, shown)) <= width
     (head,) = [line for line in shown if "limited by" in line]
     assert "ready" in head
     assert "of roof" in head
 
 
-def test_what_the_table_says_is_no_remark() -> None:
+def test_what_the_table_says_is_no_note_and_a_loss_is_one() -> None:
     figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=3e9)
-    told = under(CaseState(case(), measurement=figures)).report()
-    assert "memory-bound" not in {one.remark.code for one in told.remarks}
-
-
-def test_an_engine_that_was_lost_is_the_first_remark() -> None:
-    told = Roofline.under(LIMITS, None, "cpu:0").report(lost=True)
-    assert told.remarks[0].remark.code == "incomplete"
-    assert len(told.tables) == 1
+    state = under(CaseState(case(), measurement=figures))
+    told = report(result(state, True), state)
+    assert [note.flag for note in told.notes] == [words.label(PUBLISHED.source)]
+    lost = replace(state.jobs["roofs"], outcome="crashed")
+    state = replace(state, jobs={"roofs": lost})
+    told = report(result(state, False), state)
+    assert (told.notes[0].flag, len(told.tables)) == ("incomplete", 1)
 
 
 # The picture.
@@ -400,7 +405,7 @@ def test_a_case_has_the_colour_of_what_ran_and_the_selected_one_stands_out() -> 
     found = places(*facts)
     shown = made(found, selected=found[1]).spots[:3]
     assert [(spot.text, spot.color) for spot in shown] == [
-        ("B", None),
+        ("B◂", None),
         ("A", COLORS[SERIES["jit"] % len(COLORS)]),
         ("C", COLORS[SERIES["numpy"]]),
     ]

@@ -144,7 +144,7 @@ async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
         assert index > 0
         await ask(pilot, app, engine)
         engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
-        below = words.label(Remark("below-the-roof"))
+        below = "below the roof"
         await until(pilot, lambda: notes(app).startswith(below))
         await pilot.pause()
         assert app.session.state.case_index == index
