@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from functools import partial
 
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis.thresholds import AT_THE_ROOF
 from jaxtui.features.roofline.messages import Place
-from jaxtui.model import HOST, Case, Measurement, OpInfo, PlannedCase, Remark
+from jaxtui.model import HOST, Case, Measurement, OpInfo, PlannedCase, Remark, Severity
 from jaxtui.model.machine import members
 from jaxtui.model.roofs import Roof, RoofDtype, Roofs, RoofsMeasured
 from jaxtui.state import Job, State
@@ -252,43 +251,40 @@ def _judged(under: Place, measured: Measurement, roof: Roof, cache: int) -> Plac
     share, by_memory = under.share or 0.0, under.bound == "memory"
     name, of = ("bandwidth", "memory") if by_memory else ("compute", "arithmetic")
     peak = roof.published.value if roof.published else math.inf
-    beyond = partial(replace, under, share=None)
+
+    def said(code: str, limit: str, text: str, level: Severity = "info") -> Place:
+        beyond = share > AT_THE_ROOF or code == "in-cache"
+        return replace(
+            under,
+            code=code,
+            limited_by=limit,
+            verdict=text,
+            level=level,
+            share=None if beyond else share,
+        )
+
     if under.cached and by_memory:
         text = f"The arrays fit into the last-level cache ({fmt.bytes_text(cache)}), so"
-        text += " memory does not limit these calls."
-        return beyond(code="in-cache", limited_by="cache", verdict=text)
+        return said("in-cache", "cache", f"{text} memory does not limit these calls.")
     if share * roof.per_second > AT_THE_ROOF * peak:
         if by_memory:
             text = "Faster than the published bandwidth of the memory: the arrays lie"
-            text += " in a cache."
-            return beyond(code="from-cache", limited_by="cache", verdict=text)
+            return said("from-cache", "cache", f"{text} in a cache.")
         text = f"Faster than the published peak in {multiplied(measured).dtype}: its"
         text += " time is wrong, or the op needs fewer operations than its formula"
-        text += " counts."
-        return beyond(
-            code="beyond-peak", limited_by="impossible", verdict=text, level="error"
-        )
+        return said("beyond-peak", "impossible", f"{text} counts.", "error")
     if share > AT_THE_ROOF:
         fits = by_memory and (measured.bytes or 0) < NEARLY_FITTING * cache
         text = f"Faster than the {name} roof: {_cause_above(roof, fits=fits)}."
-        return beyond(
-            code="over-the-roof",
-            limited_by="over the roof",
-            verdict=text,
-            level="warning",
-        )
+        return said("over-the-roof", "over the roof", text, "warning")
     if share < NEAR:
         text = f"Far below the {name} roof: {_cause_below(measured, of)}."
-        label = "something else"
-        return replace(under, code="below-the-roof", limited_by=label, verdict=text)
+        return said("below-the-roof", "something else", text)
     text = f"{fmt.percent(share)} of the {name} roof"
     text = f"uncertain: {text}" if under.uncertain else text
     if under.intensity is None:
-        text += ", without arithmetic"
-        return replace(under, code="moves-data", limited_by=of, verdict=f"{text}.")
-    return replace(
-        under, code=f"{under.bound}-bound", limited_by=of, verdict=f"{text}."
-    )
+        return said("moves-data", of, f"{text}, without arithmetic.")
+    return said(f"{under.bound}-bound", of, f"{text}.")
 
 
 def _cause_above(roof: Roof, *, fits: bool) -> str:
@@ -318,67 +314,56 @@ def _cause_below(measured: Measurement, of: str) -> str:
 
 
 def _missing(case: Case, of: RoofDtype | None, roofs: RoofsMeasured) -> Place:
-    tried = any(missing.of == of for missing in roofs.missing)
-    text = f"jaxtui has not measured the {roof_name(of)} roof."
-    return Place(
-        case=case,
-        code="no-roof" if tried else "roof-not-measured",
-        limited_by="no roof",
-        verdict=f"There is no {roof_name(of)} roof." if tried else text,
-        level="warning",
-    )
+    name = roof_name(of)
+    if any(missing.of == of for missing in roofs.missing):
+        return _nowhere(
+            case, "no-roof", "no roof", f"There is no {name} roof.", "warning"
+        )
+    text = f"jaxtui has not measured the {name} roof."
+    return _nowhere(case, "roof-not-measured", "no roof", text, "warning")
 
 
 def _no_byte_count(case: Case) -> Place:
-    return Place(
-        case=case,
-        code="no-byte-count",
-        limited_by="no byte count",
-        verdict="jaxtui doesn't know the bytes of this op, so there are no flops per"
-        " byte.",
-    )
+    text = "jaxtui doesn't know the bytes of this op, so there are no flops per byte."
+    return _nowhere(case, "no-byte-count", "no byte count", text)
+
+
+def _nowhere(
+    case: Case, code: str, label: str, text: str, level: Severity = "info"
+) -> Place:
+    return Place(case=case, code=code, limited_by=label, verdict=text, level=level)
 
 
 def _why_not(measured: Measurement, roofs: RoofsMeasured) -> Place | None:
     """Return why a case has no place under the roofs of this device."""
     case = measured.case
-    nowhere = partial(Place, case=case)
     if measured.collective:
         # No maker's figure for a link is comparable with busbw.
         remark = Remark("links-unpublished")
-        label, text = words.label(remark), words.text(remark)
-        return nowhere(code=remark.code, limited_by=label, verdict=text)
+        return _nowhere(case, remark.code, words.label(remark), words.text(remark))
     if not on_the_roofs(case, roofs.device):
         where = HOST if case.on_host else case.device
         text = f"This case ran on {where}, but these are the roofs of {roofs.device}."
-        return nowhere(code="other-silicon", limited_by="other device", verdict=text)
+        return _nowhere(case, "other-silicon", "other device", text)
     if case.inputs == "host" and not case.on_host:
         text = "The host sends the arguments in every call, and no roof describes that"
-        text += " link."
-        return nowhere(code="sent-each-call", limited_by="sent each call", verdict=text)
+        return _nowhere(case, "sent-each-call", "sent each call", f"{text} link.")
     if measured.stopped == "crashed":
         text = "The engine died before this case had all of its turns."
-        return nowhere(
-            code="lost-midway", limited_by="incomplete", verdict=text, level="warning"
-        )
-    if _positive(measured.flops_per_second):
-        return None if _positive(measured.bytes) else _no_byte_count(case)
+        return _nowhere(case, "lost-midway", "incomplete", text, "warning")
     moves_only = not _positive(measured.flops)
-    if moves_only and _positive(measured.bytes_per_second):
+    rate = measured.bytes_per_second if moves_only else None
+    if _positive(measured.flops_per_second) or _positive(rate):
         return None if _positive(measured.bytes) else _no_byte_count(case)
     notes = [note.code for note in measured.notes]
     if because := next((why for code, why in UNRATED.items() if code in notes), ""):
         text = f"This case has no rate: {because}."
-        return nowhere(code="no-rate", limited_by="no rate", verdict=text)
+        return _nowhere(case, "no-rate", "no rate", text)
     if moves_only and not _positive(measured.bytes):
         text = "jaxtui knows neither the flops nor the bytes of this op."
-        return nowhere(
-            code="nothing-counted", limited_by="nothing counted", verdict=text
-        )
+        return _nowhere(case, "nothing-counted", "nothing counted", text)
     text = "Too few calls for a rate."
-    return nowhere(
-        code="too-few-calls", limited_by="no rate", verdict=text, level="warning"
-    )
+    return _nowhere(case, "too-few-calls", "no rate", text, "warning")
 
 
 def on_the_roofs(case: Case, device: str) -> bool:

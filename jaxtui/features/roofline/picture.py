@@ -35,7 +35,7 @@ DOTS = 24
 """The dots of the line of published roofs."""
 
 
-def letters(places: Sequence[Place]) -> tuple[str, ...]:
+def letters(places: Sequence[Place | None]) -> tuple[str, ...]:
     """Return the letter of each place in the picture; empty for those that are not
     drawn.
 
@@ -43,7 +43,8 @@ def letters(places: Sequence[Place]) -> tuple[str, ...]:
     """
     names = itertools.cycle(LETTERS)
     return tuple(
-        next(names) if place.intensity and place.rate else "" for place in places
+        next(names) if place and place.intensity and place.rate else ""
+        for place in places
     )
 
 

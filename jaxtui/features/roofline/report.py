@@ -98,7 +98,7 @@ def verdict_of(place: Place) -> Note:
 def _notes(run: Job, places: Sequence[Place | None]) -> Iterator[Note]:
     """Yield what the table does not say, with the cases that it is about."""
     about: dict[Note, list[str]] = {}
-    lettered = _letters(places)
+    lettered = letters(places)
     for case, place, letter in zip(run.cases, places, lettered, strict=True):
         row = case.case
         label = letter or f"{brief_name(row.op)} {row.size} {row.mode}"
@@ -171,19 +171,13 @@ def _rows(columns: Sequence[text.Column]) -> Rows:
     )
 
 
-def _letters(places: Sequence[Place | None]) -> list[str]:
-    """The letters of the cases in the picture; empty for those that are not in it."""
-    unused = iter(letters([place for place in places if place is not None]))
-    return ["" if place is None else next(unused) for place in places]
-
-
 def columns(run: Job, places: Sequence[Place | None], room: int) -> list[text.Column]:
     """The columns of the cases, from left to right; ``room`` is that of a bar."""
     rated = [place.rate if place and place.intensity else None for place in places]
     unit = fmt.shared([rate for rate in rated if rate], "FLOP/s")
     cells: dict[str, list[Line]] = {name: [] for name in ("a", "i", "r", "s", "b", "l")}
     for case, place, letter, rate in zip(
-        run.cases, places, _letters(places), rated, strict=True
+        run.cases, places, letters(places), rated, strict=True
     ):
         role = rate_role(case.measurement)
         speed = unit.text(rate) if rate else speed_text(case.measurement)

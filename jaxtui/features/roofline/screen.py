@@ -114,7 +114,7 @@ def statements(state: State, selected: int) -> tuple[Statement, ...]:
         return ()
     place = seen[selected]
     notes = [report.verdict_of(place)] if place else []
-    notes += [Note(flag="", text=headline(roofs)), *report.roof_notes(roofs)]
+    notes += [Note(flag="roofs", text=headline(roofs)), *report.roof_notes(roofs)]
     return tuple(
         Statement(Remark(x.flag, severity=x.level, text=x.text), x.about) for x in notes
     )
