@@ -210,7 +210,7 @@ def _span_rows(figures: Figures) -> tuple[Row, ...]:
     for label, points in curves.items():
         if not points:
             continue
-        (_, first), *_, (largest, last) = points
+        first, (largest, last) = points[0][1], points[-1]
         short = f"up to {fmt.count(largest)} elements"
         remark = short if largest < figures.setting.size else ""
         ends = fmt.figure(first), " … ", fmt.figure(last)
