@@ -37,6 +37,7 @@ _ROLES = {
     "label": ("", ""),
     "head": ("dim", "underline"),
     **dict.fromkeys(("code", "block"), ("", "$text-secondary")),
+    "markdown.code": ("cyan", "$text-secondary"),
     "chosen": ("", "bold $text-accent"),
     "selected": ("", "bold reverse"),
     "warning": ("yellow", "bold $text-warning"),

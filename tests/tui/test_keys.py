@@ -295,7 +295,6 @@ LEARN: Effects = {
         ),
         lambda s: s.changed("course"),
     ),
-    "detail": lambda s: s.changed("detail"),
 }
 
 HISTORY: Effects = {
@@ -367,7 +366,6 @@ async def test_learn(scene: Scene) -> None:
     app, pilot = scene.app, scene.pilot
     await scene.open("learn")
     scene.own["course"] = scene.pane, "course"
-    scene.own["detail"] = scene.pane, "detail"
     # In the list none of its keys mean anything, nor are they shown.
     await scene.press_all([app.query_one(OptionList)], LEARN)
     await pilot.press("enter", "n")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
 import click
+from rich.console import RenderableType
 
 from jaxtui.commands import CASE_FAILED, FINE, app
 from jaxtui.commands.common import (
@@ -39,6 +39,7 @@ from jaxtui.model.remark import SelectionError
 from jaxtui.plot import COLORS, WIDEST
 from jaxtui.selection import choose
 from jaxtui.text import Painted, join_painted
+from jaxtui.ui.report import written
 from jaxtui.view import words
 from jaxtui.view.document import (
     FailureRow,
@@ -49,7 +50,7 @@ from jaxtui.view.document import (
     StepRow,
     problem,
 )
-from jaxtui.view.text import COLUMNS, Line, ansi
+from jaxtui.view.text import COLUMNS
 
 
 def _lesson(name: str) -> Lesson:
@@ -157,7 +158,7 @@ def _list(*, as_json: bool) -> int:
     def text() -> str:
         progress = kept.read()
         done = [progress.steps(lesson) for lesson in every]
-        return _text(partial(view.contents, every, done), last=True)
+        return _text(view.contents(every, done))
 
     document = Lessons(lessons=tuple(entries))
     return close(document=document, text=text, as_json=as_json)
@@ -183,7 +184,11 @@ class _Course(Driver):
         run = StepRun(step, here)
         if not self._as_json:
             opening = _page(lesson, number, run, Attempt())
-            print_stdout(_text(partial(opening.opening, first=first), again=not first))
+            print_stdout(
+                join_painted(
+                    [*([] if first else [""]), _text(opening.opening(first=first)), ""]
+                )
+            )
             if step.question and can_ask():
                 guessed = await guess(view.LETTERS[: len(step.question.choices)])
         try:
@@ -198,7 +203,7 @@ class _Course(Driver):
                 page = _page(lesson, number, run, Attempt(guessed, run, (), trouble))
                 if drawing := plot(page.figures.picture, elsewhere=COLUMNS):
                     print_stdout(join_painted((drawing, "")))
-                print_stdout(_text(page.ending, last=True))
+                print_stdout(_text(page.ending()))
             if run.outcome.problem is None and (
                 unsaved := kept.add(lesson.name, step.title)
             ):
@@ -226,15 +231,12 @@ def _page(lesson: Lesson, number: int, run: StepRun, attempt: Attempt) -> view.P
     )
 
 
-def _text(
-    block: Callable[[int], list[Line]], *, again: bool = False, last: bool = False
-) -> Painted:
-    """A block of a page as this terminal shows it, and an empty line."""
+def _text(block: RenderableType) -> Painted:
+    """A block of a page as this terminal shows it."""
     width = PROSE_COLUMNS
     if is_terminal(sys.stdout):
         width = min(shutil.get_terminal_size().columns, WIDEST)
-    text = [ansi(line, colour=in_colour()) for line in block(width)]
-    return join_painted([*([""] if again else []), *text, *([] if last else [""])])
+    return written(block, width, colour=in_colour())
 
 
 def _results(played: StepRun) -> StepResults:

@@ -109,10 +109,11 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     """
     conclusion = step.conclude(setting, outcome)
     if outcome.problem is not None:
+        open_claim = replace(conclusion, holds=None, answer=None)
         if not outcome.lost:
-            return replace(conclusion, holds=None, answer=None)
+            return open_claim
         incomplete = (Remark("step-incomplete", severity="warning"),)
-        return Conclusion(None, doubts=incomplete)
+        return replace(open_claim, sentences=(), doubts=incomplete)
     varied = [step.conclude(setting, variant) for variant in outcome.variants]
     unsteady = conclusion.holds is False and any(other.holds for other in varied)
     right = step.question.right if step.question else None

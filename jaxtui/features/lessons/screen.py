@@ -15,6 +15,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher, OptionList
@@ -27,7 +28,7 @@ from jaxtui.features.lessons.base import Setting
 from jaxtui.features.lessons.course import Course, Place, load_course, seconds_of
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.features.lessons.report import Page, PageFigures
-from jaxtui.features.lessons.step import DETAILS, Detail, QuestionPanel, StepView
+from jaxtui.features.lessons.step import QuestionPanel, StepView
 from jaxtui.model import SelectionError, Work
 from jaxtui.session import RunRefusedError
 from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
@@ -36,11 +37,10 @@ from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList
-from jaxtui.tui.widgets.paper import Paper, content
+from jaxtui.ui.report import SVG_PLOT, Plot, as_svg, styled
+from jaxtui.ui.screen import Sheet
 from jaxtui.view import words
 from jaxtui.view.export import file_stem
-from jaxtui.view.render import plot_svg
-from jaxtui.view.text import Line
 
 
 class LessonList(Container):
@@ -61,7 +61,7 @@ class LessonList(Container):
         }
         &.-wide {
             layout: horizontal;
-            #lesson-list { width: 84; max-width: 70%; }
+            #lesson-list { width: 72; max-width: 70%; }
             #lesson-about { width: 1fr; height: 1fr; max-height: 100%; }
         }
     }
@@ -83,7 +83,7 @@ class LessonList(Container):
         with Panel("lessons", [Hint("Enter", "open", "enter")], id="lesson-list"):
             yield PanelList()
         with Panel("about", id="lesson-about"):
-            yield Paper(id="lesson-summary")
+            yield Sheet(id="lesson-summary")
 
     def show(self, course: Course, seconds: tuple[float | None, ...]) -> None:
         """Write the entries that changed.
@@ -95,11 +95,10 @@ class LessonList(Container):
         self._course, self._seconds = course, seconds
         names = self.query_one(OptionList)
         done = [course.done(index) for index in range(len(course.lessons))]
-        wide = self.has_class("-wide") and self.size.height > 2 * len(done) + 2
-        width = names.scrollable_content_region.width
+        console = self.app.console
         entries = [
-            content(lines)
-            for lines in view.entries(course.lessons, done, width, seconds, wide)
+            Content.from_rich_text(text, console)
+            for text in view.entries(course.lessons, done, seconds)
         ]
         if len(names.options) != len(entries):
             names.clear_options()
@@ -131,22 +130,15 @@ class LessonList(Container):
         command = f"jaxtui learn {lesson.name}"
         self.query_one("#lesson-about", Panel).set_title(lesson.title, [command])
 
-        def write(width: int) -> list[Line]:
-            troubles = (
-                view.text_lines(
-                    f"{name} has a bug: {why}. Your machine is not the cause.",
-                    width,
-                    role="fail",
-                )
-                for name, why in course.unreadable.items()
-            )
-            return view.paragraphs(
-                view.about(lesson, width),
-                view.steps(lesson, course.done(index), width) if wide else [],
-                *troubles,
-            )
-
-        self.query_one("#lesson-summary", Paper).show(write)
+        troubles = (
+            f"{name} has a bug: {why}. Your machine is not the cause."
+            for name, why in course.unreadable.items()
+        )
+        self.query_one("#lesson-summary", Sheet).content = view.apart(
+            view.about(lesson),
+            view.steps(lesson, course.done(index)) if wide else "",
+            *(styled(trouble, "fail") for trouble in troubles),
+        )
 
 
 _KEYS = (
@@ -163,7 +155,6 @@ _KEYS = (
         )
         for number, letter in enumerate(view.LETTERS, 1)
     ),
-    ("g", "detail", "View", "Show the explanation, then the figures, or the plot."),
     ("plus,equals_sign", "resize(1)", "More", "Double the size of the lesson."),
     ("minus", "resize(-1)", "Less", "Halve the size of the lesson."),
     (
@@ -173,7 +164,7 @@ _KEYS = (
         "Copy the step as text, also to a file next to the history.",
     ),
     ("u", "export", "Export", "Write the step to a file: text or plot."),
-    ("escape", "back", "Back", "Close the explanation; then back to the lessons."),
+    ("escape", "back", "Back", "Back to the lessons."),
 )
 """The keys of an open lesson: keys, action, label, and sentence."""
 
@@ -184,7 +175,7 @@ class LearnPane(Pane):
     HELP = "On the tab Learn"
 
     BINDINGS: ClassVar[list[BindingType]] = bindings(
-        "learn", _KEYS, ("Run", "Next", "View", "Code", "Back")
+        "learn", _KEYS, ("Run", "Next", "Previous", "Back")
     )
 
     DEFAULT_CSS = """
@@ -192,7 +183,6 @@ class LearnPane(Pane):
     """
 
     course: reactive[Course] = reactive(Course(), repaint=False)
-    detail: reactive[Detail] = reactive[Detail]("result", repaint=False)
 
     def __init__(self) -> None:
         super().__init__()
@@ -231,9 +221,6 @@ class LearnPane(Pane):
         self.draw()
         self.refresh_bindings()
 
-    def watch_detail(self) -> None:
-        self.draw()
-
     def set_wide(self, wide: bool) -> None:
         self._wide = wide
         self.query_one(LessonList).set_class(wide, "-wide")
@@ -257,7 +244,7 @@ class LearnPane(Pane):
         run = page.run if page is not None else None
         self.disturbed = run is not None and run.outcome.disturbed
         if page is not None:
-            self.query_one(StepView).show(page, self.detail, self._wide)
+            self.query_one(StepView).show(page, self._wide)
             return
         course = self.course
         count = range(len(course.lessons))
@@ -354,19 +341,12 @@ class LearnPane(Pane):
     @on(LessonList.Opened)
     def _open_lesson(self, event: LessonList.Opened) -> None:
         """Open a lesson at the step where the learner left it."""
-        self.detail = "result"
         self.course = replace(self.course, open=event.index)
         self._conclude_at_once()
 
     def action_back(self) -> None:
-        """Back to the result, or to the list; what runs is not stopped."""
-        if self.detail != "result":
-            self.detail = "result"
-        else:
-            self.course = replace(self.course, open=None)
-
-    def action_detail(self) -> None:
-        self.detail = DETAILS[(DETAILS.index(self.detail) + 1) % len(DETAILS)]
+        """Back to the list; what runs is not stopped."""
+        self.course = replace(self.course, open=None)
 
     def action_move(self, steps: int) -> None:
         moved = self.course.moved(steps)
@@ -374,7 +354,7 @@ class LearnPane(Pane):
             which = "That was the last" if steps > 0 else "This is the first"
             self.base.say(f"{which} step; Esc shows the lessons.")
             return
-        self.detail, self.course = "result", moved
+        self.course = moved
         self._conclude_at_once()
 
     def action_answer(self, number: int) -> None:
@@ -418,7 +398,7 @@ class LearnPane(Pane):
         except SelectionError as error:
             self.base.say(str(error))
             return
-        self._since, self.detail = self.base.clock(), "result"
+        self._since = self.base.clock()
         self.course = replace(course, playing=course.place)
         self._past = self.session.state.series.get("lesson")
         run = StepRun(course.step, here)
@@ -486,7 +466,7 @@ class LearnPane(Pane):
             contents = {".md": page.text}
             if (picture := page.figures.picture) is not None:
                 title = f"{page.lesson.title}: {page.step.title}"
-                contents[".svg"] = partial(plot_svg, picture, title)
+                contents[".svg"] = partial(as_svg, Plot(picture, SVG_PLOT), title)
             self.app.push_screen(ExportScreen(stem, contents))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from rich.console import Group
 
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.base import PROSE_COLUMNS
 from jaxtui.features.lessons.outcome import NOTHING, Outcome
-from jaxtui.features.lessons.report import Page, PageFigures, prose
+from jaxtui.features.lessons.report import Page, PageFigures, Prose, apart
 from jaxtui.model import (
     HOST,
     MAXIMUM_LOOP_CALLS,
@@ -20,7 +21,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
-from jaxtui.view.text import plain
+from jaxtui.ui.report import written
 from tests.features.lessons.figures import MACHINES, OPS, after, on
 from tests.records import told
 
@@ -51,11 +52,12 @@ def test_it_is_complete_and_fits_the_screen(name: str) -> None:
         assert step.question is not None
         assert 2 <= len(step.question.choices) <= 4
         page = Page(lesson=lesson, number=number, setting=None, figures=PageFigures())
-        assert len(page.question(PROSE_COLUMNS)) <= QUESTION_LINES, step.title
+        asked = Group(apart(page.setup, page.asked), *page.choices())
+        lines = written(asked, PROSE_COLUMNS).split("\n")
+        assert len(lines) <= QUESTION_LINES, step.title
         for text in (step.setup, step.explanation):
-            for ticks in (True, False):
-                drawn = prose(text, PROSE_COLUMNS, ticks=ticks)
-                assert 0 < max(len(plain(line)) for line in drawn) <= PROSE_COLUMNS
+            drawn = written(Prose(text), PROSE_COLUMNS).split("\n")
+            assert 0 < max(map(len, drawn)) <= PROSE_COLUMNS
 
 
 @every_lesson

@@ -33,8 +33,8 @@ from jaxtui.model import (
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.ui.screen import Sheet
 from tests.fake_engine import FakeEngine, at_once, begun, cpu_devices, tpu_devices, up
 from tests.features.lessons.lessons_to_try import FIRST, LESSONS, SECOND
 from tests.records import told
@@ -51,9 +51,10 @@ def _two_lessons(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> None:
 
 
 def paper(app: JaxtuiApp, name: str) -> str:
-    """The text of a panel; empty where it is not in view."""
-    found = app.screen_stack[0].query_one(f"#{name}", Paper)
-    return " ".join(found.text.split()) if found.region else ""
+    """The text of a panel or a part of one; empty where it is not on the page."""
+    widget = app.screen_stack[0].query_one(f"#{name}")
+    sheets = [widget] if isinstance(widget, Sheet) else [*widget.query(Sheet)]
+    return " ".join(word for one in sheets if one.region for word in one.text.split())
 
 
 def borders(app: JaxtuiApp, name: str) -> str:
@@ -125,12 +126,8 @@ async def test_a_lesson_can_be_read_before_jax_is_ready() -> None:
         assert "Needs: an accelerator" in paper(app, "lesson-summary")
         assert "jaxtui learn first" in borders(app, "lesson-about")
         await pilot.press("enter")
-        await until(pilot, lambda: "How many?" in paper(app, "step-question-text"))
-        assert paper(app, "step-explanation-text") == ""
-        await pilot.press("g")
-        await until(
-            pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
-        )
+        await until(pilot, lambda: "How many?" in paper(app, "step-question"))
+        assert paper(app, "step-why") == ""
         await pilot.press("r")
         await until(pilot, lambda: app.state.message)
         assert "run" not in engine.calls
@@ -178,58 +175,45 @@ async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
     async with reading(engine, size) as (pilot, app):
         # What must be known, the question, its keys and what runs; no claim, no answer.
         asked = "What must be known. How many? ○ a one ○ b two ○ c three"
-        assert paper(app, "step-question-text") == asked
+        assert paper(app, "step-question") == asked
         assert (
             borders(app, "step-question") == "1/3 Two works | a–c predict · Enter run"
         )
         assert isinstance(app.focused, QuestionPanel)
-        program = "step-explanation-text" if size == WIDE else "step-result-text"
-        assert paper(app, program).startswith("# The snippet first n = 100")
-        if size == WIDE:  # beside it what will be timed, and where the learner is
-            assert paper(app, "step-result-text").startswith("first ? ·")
-            assert borders(app, "step-verdict").startswith("steps | ")
-        else:
-            assert paper(app, "step-explanation-text") == ""
-            assert paper(app, "step-verdict-text") == ""
-        assert "give two figures" not in app.query_one("#step-verdict-text", Paper).text
+        assert paper(app, "step-results").startswith("# The snippet first n = 100")
+        assert (paper(app, "step-why"), paper(app, "step-verdict")) == ("", "")
         if size == WIDE:  # by mouse: the choice, then the words of the key
-            lines = app.query_one("#step-question-text", Paper).text.split("\n")
-            row = lines.index(" ○ b  two")
-            await pilot.click("#step-question-text", offset=(5, row))
-            await until(pilot, lambda: "● b two" in paper(app, "step-question-text"))
+            await pilot.click("#step-b")
+            await until(pilot, lambda: "● b two" in paper(app, "step-question"))
             width, height = app.query_one(QuestionPanel).outer_size
             await pilot.click(QuestionPanel, offset=(width - 5, height - 1))
         else:
             await pilot.press("b")
-            await until(pilot, lambda: "● b two" in paper(app, "step-question-text"))
+            await until(pilot, lambda: "● b two" in paper(app, "step-question"))
             await pilot.press("enter")
         await until_complete(pilot, app)
         assert [type(work) for work in engine.works] == [Snippet, Experiment]
-        verdict = paper(app, "step-verdict-text")
+        verdict = paper(app, "step-verdict")
         assert "✓ Holds here: Two works give two figures." in verdict
         assert "Your prediction was right: two" in verdict
         assert "Both were measured with 100." in verdict
-        assert "Enter next step · r again" in borders(app, "step-verdict")
+        assert "Enter next step · r again" in borders(app, "step-question")
+        assert ("○ c three" in paper(app, "step-question")) == (size == WIDE)
 
-        # The plot is in view, and nothing is wider than the screen.
+        # Below or beside it everything else, and nothing is wider than the screen.
         plot = app.query_one("#step-plot", PlotView)
-        await until(pilot, lambda: "first" in plot.text or size == (60, 15))
-        assert app.screen.region.contains_region(plot.region)
-        for one in app.query(Paper):
+        await until(pilot, lambda: "first" in plot.text)
+        await until(pilot, lambda: "1 ms 269 µs" in paper(app, "step-results"))
+        assert "in the end" in paper(app, "step-results")
+        assert "longer than any" in paper(app, "step-why")
+        assert "Published: A page of a book" in paper(app, "step-why")
+        for one in app.query(Sheet):
             if one.region:
                 lines = one.text.split("\n")
                 assert max(map(len, lines)) <= one.content_size.width
-        if size != WIDE:
-            assert paper(app, "step-result-text") == ""
-            await pilot.press("g", "g")
-        await until(pilot, lambda: "1 ms 269 µs" in paper(app, "step-result-text"))
-        assert "in the end" in paper(app, "step-result-text")
-        if size != WIDE:
-            await pilot.press("g", "g")
-        await until(
-            pilot, lambda: "longer than any" in paper(app, "step-explanation-text")
-        )
-        assert "Published: A page of a book" in paper(app, "step-explanation-text")
+        page = app.query_one("#step-page")
+        await pilot.press("down", "pagedown")
+        await until(pilot, lambda: (page.scroll_y > 1) == (size != WIDE))
 
 
 async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
@@ -238,8 +222,8 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         # Without a prediction.
         await pilot.press("r")
         await until_complete(pilot, app)
-        assert "predict" not in paper(app, "step-verdict-text")
-        assert "Answer: two" in paper(app, "step-verdict-text")
+        assert "predict" not in paper(app, "step-verdict")
+        assert "Answer: two" in paper(app, "step-verdict")
         # What was done is known to the next session.
         assert load_course().done(0) == (True, False, False)
 
@@ -250,18 +234,18 @@ async def test_a_lesson_from_its_first_step_to_its_mark() -> None:
         titles = [work.title for work in engine.works if isinstance(work, Snippet)]
         assert [title.rpartition(" ")[2] for title in titles] == ["begin", *"012"]
         assert attempt(app).works == tuple(engine.works)
-        verdict = paper(app, "step-verdict-text")
+        verdict = paper(app, "step-verdict")
         assert "✗ Does not hold here: One work is enough." in verdict
         assert "You predicted “no”;" in verdict
         # What was timed is drawn to one scale.
-        assert paper(app, "step-result-text").count("█") > 4
+        assert paper(app, "step-results").count("█") > 4
 
         # A step that runs nothing is complete at once.
         engine.works.clear()
         await pilot.press("enter")
         await until_complete(pilot, app)
-        assert "— Not shown here: Words need" in paper(app, "step-verdict-text")
-        assert "Esc lessons" in borders(app, "step-verdict")
+        assert "— Not shown here: Words need" in paper(app, "step-verdict")
+        assert "Esc lessons" in borders(app, "step-question")
         assert engine.works == []
         await pilot.press("n")
         await until(pilot, lambda: "last step" in app.state.message)
@@ -288,15 +272,15 @@ async def test_sizes_and_steps_forth_and_back() -> None:
         assert pane(app).check_action("answer", (4,)) is False
         await pilot.press("down", "down", "down", "down", "enter")
         await until_complete(pilot, app)
-        assert "You predicted “three”" in paper(app, "step-verdict-text")
+        assert "You predicted “three”" in paper(app, "step-verdict")
         await pilot.press("minus")
         await until(pilot, lambda: "n of n×n: 150" in paper(app, "step-heading"))
         # The conclusion stays that of its own run.
-        assert "measured with 300" in paper(app, "step-verdict-text")
+        assert "measured with 300" in paper(app, "step-verdict")
         await pilot.press("enter")
-        await until(pilot, lambda: "Enough?" in paper(app, "step-question-text"))
+        await until(pilot, lambda: "Enough?" in paper(app, "step-question"))
         await pilot.press("a", "backspace")
-        await until(pilot, lambda: "Holds here" in paper(app, "step-verdict-text"))
+        await until(pilot, lambda: "Holds here" in paper(app, "step-verdict"))
         await pilot.press("backspace")
         await until(pilot, lambda: "first step" in app.state.message)
         # A digit shows a tab; the prediction stays.
@@ -304,18 +288,18 @@ async def test_sizes_and_steps_forth_and_back() -> None:
         await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
         assert attempt(app).prediction == 2
         await pilot.press("escape", "3", "n")
-        await until(pilot, lambda: "● a yes" in paper(app, "step-question-text"))
+        await until(pilot, lambda: "● a yes" in paper(app, "step-question"))
 
         # The other lesson has no size and no question, and a mistake of its own.
         await to_list(pilot, app, "escape")
         await pilot.press("down", "enter", "plus")
         await until(pilot, lambda: "no size" in app.state.message)
         claimed = "It divides by zero. Claim: It does not."
-        assert paper(app, "step-question-text") == claimed
+        assert paper(app, "step-question") == claimed
         await pilot.press("r")
         await until_complete(pilot, app)
         mistake = "This lesson has a bug: ZeroDivisionError"
-        assert mistake in paper(app, "step-verdict-text")
+        assert mistake in paper(app, "step-verdict")
         await until(pilot, lambda: pane(app).mistakes)
         (error,) = pane(app).mistakes
         assert isinstance(error, ZeroDivisionError)
@@ -343,21 +327,19 @@ async def test_stop_leaves_the_lesson_where_it_was() -> None:
         await until(pilot, lambda: len(engine.works) == 3 and app.state.running)
         assert isinstance(engine.works[-1], Experiment)
         # How far it is, and what has arrived.
-        await until(pilot, lambda: "overdue" in paper(app, "step-verdict-text"))
-        assert "running | s stop" in borders(app, "step-verdict")
-        assert borders(app, "step-question").endswith("a–c predict")
-        assert "You predicted: two" in paper(app, "step-verdict-text")
+        await until(pilot, lambda: "overdue" in paper(app, "step-verdict"))
+        assert "1/3 Two works | s stop" in borders(app, "step-question")
+        assert "a–c" not in borders(app, "step-question")
+        assert "You predicted: two" in paper(app, "step-verdict")
         await pilot.press("s")
         await until(pilot, lambda: pane(app).course.playing is None)
         shown = app.query_one(MessageLine)
         await until(pilot, lambda: "Stopped: r runs the step again." in shown.line)
         step = attempt(app)
         assert (step.prediction, step.complete) == (1, False)
-        await until(pilot, lambda: "Stopped: " in paper(app, "step-verdict-text"))
-        assert "● b two" in paper(app, "step-question-text")
-        # What had arrived stays, and the step can be run again.
-        await pilot.press("g", "g")
-        await until(pilot, lambda: "1 ms" in paper(app, "step-result-text"))
+        await until(pilot, lambda: "Stopped: " in paper(app, "step-verdict"))
+        assert "● b two" in paper(app, "step-question")
+        # The step can be run again.
         await pilot.press("r")
         await until(pilot, lambda: len(engine.works) == 5)
 
@@ -369,18 +351,18 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
         await until_complete(pilot, app)
         engine.answer_others(endless)
         await pilot.press("r")
-        await until(pilot, lambda: "running" in borders(app, "step-verdict"))
+        await until(pilot, lambda: "stop" in borders(app, "step-question"))
         engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
         await until(pilot, lambda: pane(app).course.playing is None)
-        await until(pilot, lambda: "Stopped: " in paper(app, "step-verdict-text"))
+        await until(pilot, lambda: "Stopped: " in paper(app, "step-verdict"))
         # The first conclusion is kept.
-        assert "✓ Holds here" in paper(app, "step-verdict-text")
+        assert "✓ Holds here" in paper(app, "step-verdict")
 
         # Other lessons can be read while a step runs.
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
         await pilot.press("escape", "down", "enter")
-        await until(pilot, lambda: "It does not" in paper(app, "step-question-text"))
+        await until(pilot, lambda: "It does not" in paper(app, "step-question"))
         engine.answer_others(at_once)
         snippet = engine.works[-1]
         assert isinstance(snippet, Snippet)
@@ -388,7 +370,7 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
         await until(pilot, lambda: pane(app).course.playing is None)
         await pilot.pause()
         assert pane(app).course.attempt_at((0, 0)).trouble == ""
-        assert "It does not" in paper(app, "step-question-text")
+        assert "It does not" in paper(app, "step-question")
         assert pane(app).mistakes == []
 
 
@@ -407,13 +389,13 @@ async def test_an_engine_that_dies_costs_one_step() -> None:
             RunFinished(outcome="crashed", elapsed_seconds=1.0),
         )
         engine.become_ready()
-        await until(pilot, lambda: "was killed. Try" in paper(app, "step-verdict-text"))
-        assert "Incomplete: " in paper(app, "step-verdict-text")
+        await until(pilot, lambda: "was killed. Try" in paper(app, "step-verdict"))
+        assert "Incomplete: " in paper(app, "step-verdict")
         engine.answer_others(at_once)
         await until_ready(pilot, app)
         await pilot.press("r")
         await until_complete(pilot, app)
-        assert "killed" not in paper(app, "step-verdict-text")
+        assert "killed" not in paper(app, "step-verdict")
 
 
 async def test_a_setting_that_makes_claims_meaningless_is_refused() -> None:
@@ -452,12 +434,12 @@ async def test_mistakes_while_a_step_runs_end_the_step(
         monkeypatch.setitem(LESSONS, lesson.name, replace(lesson, steps=(step,)))
     async with reading() as (pilot, app):
         await pilot.press("r")
-        await until(pilot, lambda: "no such op" in paper(app, "step-verdict-text"))
+        await until(pilot, lambda: "no such op" in paper(app, "step-verdict"))
         await until(pilot, lambda: pane(app).course.playing is None)
         await pilot.press("escape", "down", "enter")
         await until(pilot, lambda: pane(app).course.open == 1)
         await pilot.press("r")
-        await until(pilot, lambda: "no such op" in paper(app, "step-verdict-text"))
+        await until(pilot, lambda: "no such op" in paper(app, "step-verdict"))
         await until(pilot, lambda: pane(app).course.playing is None)
         assert pane(app).mistakes
     assert app.crash is None
@@ -494,10 +476,7 @@ async def test_the_selected_device_is_the_device_of_the_lesson() -> None:
         experiment = engine.works[1]
         assert isinstance(experiment, Experiment)
         assert experiment.cases[0].device == "tpu:2"
-        await pilot.press("g")
-        await until(
-            pilot, lambda: "Yours: tpu:2, vm" in paper(app, "step-explanation-text")
-        )
+        await until(pilot, lambda: "Yours: tpu:2, vm" in paper(app, "step-why"))
 
         # Stopped before the run has begun.
         await pilot.press("x")
