@@ -123,7 +123,7 @@ async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
     """The first step of the first lesson, predicted and run."""
     await pilot.press("3")
     await until(pilot, lambda: bool(app.query("LessonList")))
-    await pilot.press("enter", "2", "r")
+    await pilot.press("enter", "c", "r")
     await until(pilot, lambda: app.session.state.running)
     await until(pilot, lambda: not app.session.state.running)
 
