@@ -51,11 +51,11 @@ from jaxtui.machine import malloc
 from jaxtui.model import Case, Experiment, SelectionError
 from jaxtui.model.machine import device_of
 from jaxtui.plot import COLORS
+from jaxtui.registry import part
 from jaxtui.signals import interrupt
 from jaxtui.state import Job, State
 from jaxtui.stats import MINIMUM_ROUNDS
 from jaxtui.view import bench as view
-from jaxtui.view.compare import LABELS, Turns, turns_report
 from jaxtui.view.curves import of_run
 from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import FORMATS, Contents, ExportError
@@ -280,11 +280,13 @@ def _two_sides(
     turns = run.results
 
     def text() -> str:
+        from jaxtui.ui.command import printed
+
         jobs = [driver.state.run for driver in run.drivers]
         reports = [view.report(job, full=notes) if job else Report("") for job in jobs]
-        return rendered(
-            turns_report(turns, run.pairs, reports, run.labels), notes=notes
-        )
+        turns_report = part("history", "compare").turns_report
+        built = turns_report(turns, run.pairs, reports, run.labels)
+        return printed(built, notes=notes)
 
     return close(
         document=turns,
@@ -301,7 +303,7 @@ class _Sides:
     def __init__(self, common: Common, ends: Sequence[malloc.End | None]) -> None:
         pythons = common.pythons
         self.names: dict[str, Any] = {"pythons": tuple(map(shlex.join, pythons))}
-        self.labels: Sequence[str] = LABELS
+        self.labels: Sequence[str] = ("A", "B")
         if len(ends) > 1:
             self.names = {"memory": tuple(ends)}
             self.labels = [f"{end} memory" for end in ends]
@@ -404,7 +406,7 @@ class _Sides:
         return any(driver.lost for driver in self.drivers)
 
     @property
-    def results(self) -> Turns:
+    def results(self) -> Any:
         """The results of either side, and the ratio of those that both have."""
         cases = self._experiment.cases
         first, second = (
@@ -412,7 +414,7 @@ class _Sides:
             for driver in self.drivers
         )
         outcome: Outcome = "incomplete" if self.lost else "complete"
-        return Turns.of(
+        return part("history", "compare").Turns.of(
             (first, second),
             self.pairs,
             "cancelled" if interrupt.happened else outcome,

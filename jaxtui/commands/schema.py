@@ -12,7 +12,7 @@ from jaxtui.commands.common import named
 from jaxtui.commands.terminal import print_stdout
 from jaxtui.model.remark import SelectionError
 from jaxtui.registry import part
-from jaxtui.view import compare, stopwatch
+from jaxtui.view import stopwatch
 from jaxtui.view.document import (
     CheckResults,
     Devices,
@@ -25,7 +25,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "audit": (part("audit", "report").Document,),
     "devices": (Devices,),
     "ops": (ops.Document,),
-    "bench": (Results, compare.Turns),
+    "bench": (Results, part("history", "compare").Turns),
     "crossover": (part("crossover", "report").OUTCOME.document,),
     "roofline": (part("roofline", "report").OUTCOME.document,),
     "links": (part("links", "report").OUTCOME.document,),
@@ -35,8 +35,8 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "profile": (part("profile", "report.document").Document,),
     "lie": (stopwatch.Document,),
     "learn": (Lessons, LessonResults),
-    "history": (part("history", "report").Document,),
-    "compare": (compare.Pairs,),
+    "history": (part("history", "report").Listed,),
+    "compare": (part("history", "compare").Pairs,),
 }
 """The documents of each command; a lesson has one and the list of lessons another,
 and so do one Python and two."""

@@ -20,10 +20,26 @@ from jaxtui.model import Work
 from jaxtui.session import Session
 from jaxtui.state import Purpose, State
 from jaxtui.ui.outcome import Outcome
-from jaxtui.ui.report import terminal
+from jaxtui.ui.report import Report, terminal
 
 Build = Callable[..., Work | Coroutine[Any, Any, None]]
 """Returns the work; or has the driver do several."""
+
+
+def printed(report: Report, *, notes: bool | None = None) -> str:
+    """A report as stdout shows it: on a terminal of its width, else as a whole.
+
+    Args:
+        report: what to say.
+        notes: the answer comes last, after notes in full or each in a line.
+    """
+    return terminal(
+        report,
+        width_of(sys.stdout),
+        colour=in_colour(),
+        full=notes,
+        hint="--notes prints every note in full.",
+    )
 
 
 def measures(
@@ -79,9 +95,7 @@ def measures(
             def text() -> str:
                 report = outcome.report(result, state)
                 # People see the last lines: below a plot, these are the answer.
-                full = True if report.picture else None
-                width, colour = width_of(sys.stdout), in_colour()
-                return terminal(report, width, colour=colour, full=full)
+                return printed(report, notes=True if report.picture else None)
 
             return close(
                 document=result,

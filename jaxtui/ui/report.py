@@ -106,7 +106,8 @@ class Rows:
         if self.title:
             yield styled(self.title, "title")
         if self.columns:
-            yield self._table(self.fitting(options.max_width))
+            width = options.max_width
+            yield self._table(self.fitting(width), cut=width < UNLIMITED)
 
     def fitting(self, width: int) -> list[Column]:
         """The columns for which there is room in so many cells."""
@@ -118,7 +119,7 @@ class Rows:
             left.remove(last)
         return [column for column, _ in left]
 
-    def _table(self, columns: Sequence[Column]) -> Table:
+    def _table(self, columns: Sequence[Column], *, cut: bool) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, self.gap, 0, 0))
         table.header_style = "head"
         table.show_header = any(column.head for column in columns)
@@ -127,7 +128,7 @@ class Rows:
                 styled(column.head),
                 justify="right" if column.right else "left",
                 min_width=column.least or None,
-                max_width=column.most,
+                max_width=column.most if cut else None,
                 no_wrap=not column.grows,
                 overflow="fold" if column.grows else "ellipsis",
             )
@@ -225,8 +226,9 @@ def _sentences(group: Sequence[Statement]) -> list[Text]:
         text = f"{note.text} {note.advice}".rstrip()
         return [styled(text).append_text(styled(about, "muted"))]
     lines = [
-        styled(f"{fmt.some(note.about)}: " if note.about else "", "muted").append_text(
-            styled(note.text)
+        Text.assemble(
+            styled(f"{fmt.some(note.about)}: " if note.about else "", "muted"),
+            styled(note.text),
         )
         for note in group
     ]

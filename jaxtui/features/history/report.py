@@ -6,22 +6,20 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
 import msgspec
-from msgspec.structs import replace
+from rich.text import Text
 
 from jaxtui import format as fmt
 from jaxtui.history.store import Entry, Page, Row
-from jaxtui.model import PHASES, Measurement, Record, Remark
+from jaxtui.model import PHASES, Measurement, Remark
 from jaxtui.model.base import dtype_label
+from jaxtui.model.document import Document
 from jaxtui.model.measurement import is_vague
 from jaxtui.model.own import short_name
 from jaxtui.plot import SERIES
 from jaxtui.selection import DTYPE_ALIASES
-from jaxtui.text import visible
-from jaxtui.view.document import SCHEMA, encode, machine
+from jaxtui.ui.report import Column, Report, Rows, gather, markdown, styled
+from jaxtui.view.document import encode, machine
 from jaxtui.view.export import Contents, csv_text
-from jaxtui.view.render import markdown
-from jaxtui.view.report import Report, Table, gather
-from jaxtui.view.text import Column, Line, Span
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
 """The facts about the machine of one measurement."""
@@ -78,9 +76,9 @@ def listing(page: Page) -> Report:
     hosts = {row.hostname for row in page.rows}
     return Report(
         title="history",
-        tables=(Table(columns(page.rows, HEAD)),) if page.rows else (),
-        remarks=gather((), remarks),
-        host=visible(hosts.pop(), line=True) if len(hosts) == 1 else "",
+        tables=[Rows(columns(page.rows, HEAD))] if page.rows else (),
+        notes=gather((), remarks),
+        host=hosts.pop() if len(hosts) == 1 else "",
     )
 
 
@@ -95,17 +93,14 @@ SHORT = 16
 """The cells to which an op's name is cut before a column is dropped."""
 
 
-def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> tuple[Column, ...]:
+def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> list[Column]:
     """The list, each column in one unit; a host that all rows share is no column."""
     if len({row.hostname for row in rows}) == 1:
         names = [name for name in names if name != "host"]
     times = fmt.shared(row.ready or 0.0 for row in rows)
     rates = fmt.shared((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
     found = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
-    texts = {
-        name: tuple(visible(cell, line=True) for cell in column)
-        for name, column in found
-    }
+    texts = dict(found)
     texts["when"] = tuple(short_when(row.at) for row in rows)
     units = [times.of(row.ready or 0.0) for row in rows]
     numbers = fmt.aligned(
@@ -139,25 +134,24 @@ def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> tuple[Colum
     longest = max(map(len, ("op", *texts["op"])))
     possible = []
     for name in names:
-        column = Column(
-            name,
-            heads.get(name, name),
-            [
-                (Span(text, _role(name, text, row)),)
-                for text, row in zip(texts[name], rows, strict=True)
-            ],
-            rank=RANKS.get(name, 0),
-            right=name in RIGHT,
+        is_op = name == "op"
+        possible.append(
+            Column(
+                heads.get(name, name),
+                [
+                    styled(text, _role(name, text, row))
+                    for text, row in zip(texts[name], rows, strict=True)
+                ],
+                rank=RANKS.get(name, 0),
+                right=name in RIGHT,
+                # Of a function the name tells most, which is the end.
+                least=min(longest, SHORT) if is_op else 0,
+                most=LONGEST if name in ("op", "host") else None,
+                grows=is_op,
+                tail=is_op,
+            )
         )
-        if name in ("op", "host"):
-            most = min(longest, LONGEST) if name == "op" else LONGEST
-            column = replace(column, most=most)
-        if name == "op":
-            # Of a function the name tells most, which is the end.
-            least = min(longest, SHORT)
-            column = replace(column, least=least, grows=True, tail=True)
-        possible.append(column)
-    return tuple(possible)
+    return possible
 
 
 def _role(name: str, text: str, row: Row) -> str:
@@ -165,7 +159,7 @@ def _role(name: str, text: str, row: Row) -> str:
         # A list does not know how many rounds there were.
         wide = is_vague(row.ci_low or 0.0, row.ci_high or 0.0, 1.0)
         return "unknown" if wide else "value"
-    return text if name == "mode" and text in SERIES else "label"
+    return text if name == "mode" and text in SERIES else ""
 
 
 # One measurement.
@@ -192,23 +186,23 @@ def report(entry: Entry) -> Report:
     return Report(
         title=measurement.case.label,
         verdict=_verdict(measurement),
-        tables=tuple(table for table in tables if table.columns),
-        remarks=gather((), measurement.notes),
+        tables=[table for table in tables if table.columns],
+        notes=gather((), measurement.notes),
         host=" · ".join(filter(None, where)),
     )
 
 
-def _verdict(measurement: Measurement) -> Line:
+def _verdict(measurement: Measurement) -> Text:
     """The figure that matters, and what it rests on."""
     ready = measurement.ready
     if ready is None:
-        return (Span("No samples.", "muted"),)
+        return Text("No samples.", "muted")
     basis = f" per call ({fmt.interval(ready)}, {fmt.sampled(ready)})"
     role = "unknown" if ready.vague else "hero"
-    return Span(str(fmt.median(ready)), role), Span(basis, "muted")
+    return Text.assemble((str(fmt.median(ready)), role), (basis, "muted"))
 
 
-def _figures(measurement: Measurement) -> Table:
+def _figures(measurement: Measurement) -> Rows:
     rows: dict[str, str] = {}
     if measurement.dispatch is not None:
         rows["dispatch"] = str(fmt.median(measurement.dispatch))
@@ -225,7 +219,7 @@ def _figures(measurement: Measurement) -> Table:
     return _row(rows)
 
 
-def _phases(measurement: Measurement) -> Table:
+def _phases(measurement: Measurement) -> Rows:
     return _row(
         {
             name.replace("first_call", "first run"): fmt.seconds(seconds)
@@ -235,13 +229,13 @@ def _phases(measurement: Measurement) -> Table:
     )
 
 
-def _row(cells: Mapping[str, str]) -> Table:
+def _row(cells: Mapping[str, str]) -> Rows:
     """A single row; the last columns go first where there is no room."""
-    return Table(
-        tuple(
-            Column(name, name, [(Span(text),)], rank=rank)
+    return Rows(
+        [
+            Column(name, [text], rank=rank)
             for rank, (name, text) in enumerate(cells.items())
-        )
+        ]
     )
 
 
@@ -252,17 +246,19 @@ def _source(measurement: Measurement) -> str:
 # Files.
 
 
-class Document(Record, frozen=True, kw_only=True):
-    """The document of ``jaxtui history --json``."""
+class Listed(Document, frozen=True, kw_only=True):
+    """The document of ``jaxtui history --json``; the machines are in its rows."""
 
-    schema: int = SCHEMA
+    command: str = "history"
+    host: None = None
+    complete: bool = True
     count: int
     unreadable: int
     measurements: tuple[Row, ...]
 
 
-def document(page: Page) -> Document:
-    return Document(
+def document(page: Page) -> Listed:
+    return Listed(
         count=page.count, unreadable=page.unreadable, measurements=tuple(page.rows)
     )
 

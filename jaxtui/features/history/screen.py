@@ -8,34 +8,32 @@ from typing import ClassVar, TypeVar
 
 import msgspec
 from msgspec.structs import replace
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import Input, Static
 
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import Pair, Side, pairs
+from jaxtui.features.history import compare
 from jaxtui.features.history import report as view
+from jaxtui.features.history.compare import LABELS
 from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
 from jaxtui.tui.dialogs import Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.threads import Latest, in_thread
 from jaxtui.tui.values import of_case
-from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import BorderedInput, Panel, hint
-from jaxtui.tui.widgets.paper import Paper, content
-from jaxtui.view import compare
-from jaxtui.view.compare import LABELS
+from jaxtui.ui.report import Column, markdown, svg
+from jaxtui.ui.screen import Sheet
+from jaxtui.ui.table import Listing
 from jaxtui.view.document import encode
 from jaxtui.view.export import ExportError, file_stem
-from jaxtui.view.render import markdown, svg
-from jaxtui.view.report import lines
-from jaxtui.view.text import COLUMNS, Column, Line, Span, Table, fit
 
 LISTED = 200
 """Rows of the list: words lead to older ones."""
@@ -134,15 +132,12 @@ class Words(BorderedInput):
         await self.action_submit()
 
 
-class HistoryTable(Grid):
-    """The measurements, as many columns as there is room for."""
+class HistoryTable(Listing):
+    """The measurements."""
 
     DEFAULT_CSS = """
     HistoryTable { min-height: 2; }
     """
-
-    class Moved(Message):
-        """The cursor went to another row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select_cursor", "To form", tooltip=KEYS[0][3]),
@@ -157,33 +152,26 @@ class HistoryTable(Grid):
         """Id of the measurement under the cursor."""
         return int(self.key_here) if self.key_here else None
 
-    def show(self, past: Past) -> None:
+    def show_past(self, past: Past) -> None:
         """Show these rows; what is on screen already stays."""
         before, self._past = self._past, past
         if past.rows is not before.rows or past.marked != before.marked:
-            self.on_resize()
+            marks = [_mark(past, row.id) for row in past.rows]
+            columns = view.columns(past.rows) if past.rows else ()
+            self.show(
+                [Column(" ", marks), *columns], [str(row.id) for row in past.rows]
+            )
         # Any other snapshot may be older than the key that has just moved the cursor.
-        cursor = str(past.cursor)
-        if past.rows is not before.rows and cursor in self.keys:
-            self.move_cursor(self.keys.index(cursor))
-
-    def on_resize(self) -> None:
-        past, table = self._past, Table()
-        if past.rows:
-            mark = Column("mark", " ", [_mark(past, row.id) for row in past.rows])
-            columns = (mark, *view.columns(past.rows))
-            table = fit(columns, self.size.width - 2, 1)
-        self.draw_table(table, [str(row.id) for row in past.rows])
-
-    def moved(self, key: str) -> None:
-        self.post_message(self.Moved())
+        numbers = [row.id for row in past.rows]
+        if past.rows is not before.rows and past.cursor in numbers:
+            self.move_cursor(row=numbers.index(past.cursor), animate=False)
 
 
-def _mark(past: Past, number: int) -> Line:
+def _mark(past: Past, number: int) -> Text:
     if number not in past.marked:
-        return ()
+        return Text()
     label = LABELS[past.marked.index(number)]
-    return (Span(label, f"mark-{label.lower()}"),)
+    return Text(label, f"mark-{label.lower()}")
 
 
 class HistoryPane(Pane):
@@ -234,7 +222,7 @@ class HistoryPane(Pane):
                 yield HistoryTable()
                 yield Static(id="history-empty", markup=False)
             with Panel(id="history-detail"), VerticalScroll():
-                yield Paper()
+                yield Sheet()
 
     def on_mount(self) -> None:
         self.draw()
@@ -242,7 +230,7 @@ class HistoryPane(Pane):
     # What the tab shows.
 
     def watch_past(self, old: Past, new: Past) -> None:
-        self.query_one(HistoryTable).show(new)
+        self.query_one(HistoryTable).show_past(new)
         self.draw()
         if bool(old.rows) != bool(new.rows):
             self.refresh_bindings()
@@ -256,13 +244,13 @@ class HistoryPane(Pane):
         hints = [hint(self, action) for action in actions]
         self.query_one("#history-list", Panel).set_title(counted(past), hints)
         self.query_one("#history-empty", Static).update(instead(past))
-        title, paper = "measurement", self.query_one(Paper)
+        title, sheet = "measurement", self.query_one(Sheet)
         if (pair := past.pair) is not None:
             title = " and ".join(LABELS)
-            paper.show(partial(lines, compare.report([pair])))
+            sheet.content = compare.report([pair])
         elif (entry := past.entry) is not None:
             title = entry.measurement.case.label
-            paper.show(partial(lines, view.report(entry)))
+            sheet.content = view.report(entry)
         self.query_one("#history-detail", Panel).set_title(title)
 
     def set_wide(self, wide: bool) -> None:
@@ -320,8 +308,8 @@ class HistoryPane(Pane):
         self.past = replace(past, page=page, cursor=cursor, trouble="")
         self._read_entries()
 
-    @on(HistoryTable.Moved)
-    def _moved(self, event: HistoryTable.Moved) -> None:
+    @on(HistoryTable.RowHighlighted)
+    def _moved(self, event: HistoryTable.RowHighlighted) -> None:
         event.stop()
         number = self.query_one(HistoryTable).number
         if number is not None and number != self.past.cursor:
@@ -415,8 +403,8 @@ class HistoryPane(Pane):
         else:
             self.query_one(Words).value = ""
 
-    @on(HistoryTable.Chosen)
-    def _chosen(self, event: HistoryTable.Chosen) -> None:
+    @on(HistoryTable.RowSelected)
+    def _chosen(self, event: HistoryTable.RowSelected) -> None:
         event.stop()
         self.perform("take")
 
@@ -492,7 +480,8 @@ def instead(past: Past) -> Content:
     if past.page is None:
         return Content("Reading the history…")
     if past.page.unreadable:
-        return content(lines(view.listing(past.page), COLUMNS))
+        (note,) = view.listing(past.page).notes[:1]
+        return Content(note.text)
     if past.text.strip():
         return Content.assemble(
             ("No measurement contains all of these words: ", "bold"),

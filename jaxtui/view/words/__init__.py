@@ -15,15 +15,7 @@ import msgspec
 from jaxtui.model.base import Record
 from jaxtui.model.remark import Remark
 from jaxtui.registry import parts
-from jaxtui.view.words import (
-    bench,
-    check,
-    collectives,
-    compare,
-    engine,
-    hosts,
-    machine,
-)
+from jaxtui.view.words import bench, check, collectives, engine, hosts, machine
 from jaxtui.wording import Facts, Words, written
 
 __all__ = ["TABLE", "Facts", "Words"]
@@ -40,7 +32,6 @@ TABLE: dict[str, Words] = {
     **bench.WORDS,
     **check.WORDS,
     **collectives.WORDS,
-    **compare.WORDS,
     **engine.WORDS,
     **hosts.WORDS,
     **machine.WORDS,

@@ -10,7 +10,7 @@ import pytest
 from jaxtui.features.history import report as history
 from jaxtui.history.store import Entry, Page, Row
 from jaxtui.model import Remark
-from jaxtui.view.text import fit, plain
+from jaxtui.ui.report import Rows, as_text, written
 from tests.history.making import DEVICE, HOST, measurement
 
 NOON = 1_790_000_000.0
@@ -49,14 +49,12 @@ ROWS = (
     ],
 )
 def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
-    found = fit(history.columns(ROWS), width, 1)
-    assert [one.key for one in found.columns] == names.split()
-    lines = [
-        " ".join(plain(found.cell(row, place)) for place in range(len(found.columns)))
-        for row in range(len(ROWS))
-    ]
-    assert len({len(line) for line in lines}) == 1
-    assert len(lines[0]) <= width
+    table = Rows(history.columns(ROWS), gap=1)
+    heads = [column.head.split()[0] for column in table.fitting(width)]
+    assert heads == names.replace("rate", "queued").split()
+    lines = written(table, width).split("\n")[1:]
+    assert len(lines) == len(ROWS)
+    assert max(map(len, lines)) <= width
     # Of a function's name the end tells most.
     assert "train_step"[-6:] in lines[2]
 
@@ -64,8 +62,8 @@ def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
 def column(key: str, *rows: Row) -> tuple[str, ...]:
     """The head and the cells of a column; empty where there is none."""
     for one in history.columns(rows):
-        if one.key == key:
-            return (one.head, *map(plain, one.cells))
+        if one.head.startswith(key):
+            return (one.head, *(as_text(cell).plain for cell in one.cells))
     return ()
 
 
@@ -75,7 +73,7 @@ def test_a_column_has_one_unit_and_its_points_in_line() -> None:
     # Too far apart for one.
     cells = ("  2.00 ms", " 12.0  µs", "300    ms")
     assert column("ready", *ROWS) == ("ready", *cells)
-    assert column("rate", *ROWS) == ("queued TFLOP/s", "1.00", "1.00 GB/s", "1.00")
+    assert column("queued", *ROWS) == ("queued TFLOP/s", "1.00", "1.00 GB/s", "1.00")
     # Never seconds below one; a host that all share is no column.
     assert column("ready", row(ready=0.5), row(ready=5.0))[0] == "ready ms"
     assert column("host", row(ready=0.5), row(ready=5.0)) == ()
@@ -85,37 +83,43 @@ def test_a_column_has_one_unit_and_its_points_in_line() -> None:
 
 def test_one_measurement_is_a_figure_its_clocks_and_its_remarks() -> None:
     one = measurement(median=0.00081, width=0.0001)
-    noted = msgspec.structs.replace(one, notes=(Remark("drift", {"first": 1}),))
+    noted = msgspec.structs.replace(
+        one, notes=(Remark("drift", {"first": 1.0, "last": 2.0}),)
+    )
     entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=noted)
     found = history.report(entry)
     assert found.title == "matmul 256 float32 jit on cpu:0"
-    assert plain(found.verdict).startswith("0.81 ms per call (95 % interval 0.710")
-    keys = [[column.key for column in table.columns] for table in found.tables]
+    assert found.headline.plain.startswith("0.81 ms per call (95 % interval 0.710")
+    keys = [[column.head for column in table.columns] for table in found.tables]
     assert keys == [["pipelined", "compute", "bandwidth", "error"], ["first run"]]
-    assert [each.remark.code for each in found.remarks] == ["drift"]
+    assert [note.flag for note in found.notes] == ["drift"]
     assert "id 3 · cpu · box" in found.host
     unsampled = msgspec.structs.replace(entry.measurement, ready=None)
     entry = msgspec.structs.replace(entry, measurement=unsampled)
-    assert plain(history.report(entry).verdict) == "No samples."
+    assert history.report(entry).headline.plain == "No samples."
 
 
 def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
     for width, role in ((0.0002, "hero"), (0.0004, "unknown")):
         one = measurement(median=0.001, width=width)
         entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=one)
-        assert history.report(entry).verdict[0].role == role
+        assert history.report(entry).headline.spans[0].style == role
     rows = [
         row(ready=2e-3, ci_low=1e-3, ci_high=high, flops_per_second=None)
         for high in (1.9e-3, 2.1e-3)
     ]
-    (ready,) = (each for each in history.columns(rows) if each.key == "ready")
-    assert [cell[0].role for cell in ready.cells] == ["value", "unknown"]
+    (ready,) = (each for each in history.columns(rows) if each.head.startswith("ready"))
+    assert [str(cell.style) for cell in map(as_text, ready.cells)] == [
+        "value",
+        "unknown",
+    ]
 
 
 def test_what_is_missing_from_the_list_is_a_remark() -> None:
     page = Page(rows=ROWS[:1], unreadable=2, count=9)
-    found = [each.remark for each in history.listing(page).remarks]
-    assert found == [
-        Remark("damaged-rows", {"rows": 2}),
-        Remark("more-rows", {"shown": 1, "count": 9}),
-    ]
+    damaged, more = history.listing(page).notes
+    assert (damaged.level, damaged.text) == (
+        "warning",
+        "Cannot read 2 rows of the history.",
+    )
+    assert "newest 1 of 9" in more.text

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+from rich.text import Text
 
 from jaxtui import format as fmt
 from jaxtui.analysis.comparison import (
@@ -22,15 +23,14 @@ from jaxtui.analysis.processes import same_machine, spread
 from jaxtui.history.store import Entry
 from jaxtui.machine.malloc import End
 from jaxtui.model import Case, Device, Host, Measurement, Record, Remark, Summary
+from jaxtui.model.document import Document
 from jaxtui.model.measurement import Interval, is_uncertain, is_vague
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.state import CaseState, Job
-from jaxtui.text import visible
+from jaxtui.ui.report import Column, Report, Rows, escaped, gather, styled
 from jaxtui.view import bench
+from jaxtui.view import report as run_report
 from jaxtui.view.document import SCHEMA, Outcome, Results
-from jaxtui.view.render import escaped
-from jaxtui.view.report import Report, Table, gather
-from jaxtui.view.text import Column, Line, Span, columns
 
 LABELS = ("A", "B")
 """The names of two measurements, or two Pythons."""
@@ -63,8 +63,12 @@ class PairRow(Record, frozen=True, kw_only=True):
     comparison: ComparisonRow
 
 
-class Pairs(Record, frozen=True, kw_only=True):
-    schema: int = SCHEMA
+class Pairs(Document, frozen=True, kw_only=True):
+    """The document of ``jaxtui compare --json``; each side has its host."""
+
+    command: str = "compare"
+    host: None = None
+    complete: bool = True
     pairs: tuple[PairRow, ...]
 
     @classmethod
@@ -268,22 +272,22 @@ def report(
         title: of the report.
         judged: whether the second is slower than it may be.
     """
-    heads = [each.label for each in (pairs[0].first, pairs[0].second)]
+    heads = [side.label for side in (pairs[0].first, pairs[0].second)]
     if len(pairs) == 1:
         (pair,) = pairs
         comparison = pair.comparison
-        line = Span(headline(pair), ROLES[comparison.answer])
+        verdict = Text(headline(pair), ROLES[comparison.answer])
         tables = [_intervals(pair)]
         # Not comparable says the verdict.
         remarks = [each for each in comparison.remarks if each.code != "other-work"]
         if not comparison.differences:
             remarks.append(Remark("same-setting"))
-        statements = gather((), remarks)
+        notes = gather((), remarks)
     else:
-        line = Span(_counted(pairs), "strong")
+        verdict = Text(_counted(pairs), "strong")
         tables = [_cases(pairs)]
         run = _run(pairs)
-        statements = gather(
+        notes = gather(
             (bench.row_label(case, run), pair.comparison.remarks)
             for case, pair in zip(run.cases, pairs, strict=True)
         )
@@ -293,16 +297,14 @@ def report(
         if all(each in pair.comparison.differences for pair in pairs)
     ]
     if shared:
-        tables.append(_differences(shared, heads))
-    verdict = [line]
+        rows = [(each.name, each.first, each.second) for each in shared]
+        tables.append(_texts(("not the same", *heads), rows))
     if judged is not None:
         role = {True: "danger", None: "low", False: "pass"}[judged.slower]
-        verdict = [Span(judged.text, role)]
-        if len(pairs) == 1 or _differ(pairs):
-            verdict += [Span(" "), line]
-    return Report(
-        title=title, verdict=tuple(verdict), tables=tuple(tables), remarks=statements
-    )
+        told = Text(judged.text, role)
+        both = len(pairs) == 1 or _differ(pairs)
+        verdict = Text(" ").join([told, verdict]) if both else told
+    return Report(title, verdict, tables, notes)
 
 
 def _differ(pairs: Sequence[Pair]) -> bool:
@@ -323,50 +325,25 @@ def _counted(pairs: Sequence[Pair]) -> str:
     return f"Cannot tell in {cases}."
 
 
-def _intervals(pair: Pair) -> Table:
+def _intervals(pair: Pair) -> Rows:
     """The medians of both and their intervals, drawn on one scale."""
-    sides = (pair.first, pair.second)
+    sides, roles = (pair.first, pair.second), [label.lower() for label in LABELS]
     clocks = [side.measurement.ready for side in sides]
-    timed = [clock for clock in clocks if clock is not None]
-    roles = [label.lower() for label in LABELS]
-    rows = [
-        Column(
-            "side",
-            "",
-            [
-                (Span(side.label, role),)
-                for side, role in zip(sides, roles, strict=True)
-            ],
-        ),
-        Column(
-            "case",
-            "case",
-            [(Span(side.measurement.case.label),) for side in sides],
-            rank=3,
-            least=16,
-            grows=True,
-        ),
-        Column(
-            "ready",
-            "ready",
-            [
-                (Span(str(fmt.median(clock)) if clock else fmt.ABSENT),)
-                for clock in clocks
-            ],
-            right=True,
-        ),
-        Column(
-            "interval",
-            "interval",
-            [(Span(str(fmt.ends(clock)) if clock else ""),) for clock in clocks],
-            rank=2,
-        ),
+    labels = [styled(side.label, role) for side, role in zip(sides, roles, strict=True)]
+    cases = [side.measurement.case.label for side in sides]
+    medians = [str(fmt.median(clock)) if clock else fmt.ABSENT for clock in clocks]
+    ends = [str(fmt.ends(clock)) if clock else "" for clock in clocks]
+    columns = [
+        Column("", labels),
+        Column("case", cases, rank=3, least=16, grows=True),
+        Column("ready", medians, right=True),
+        Column("interval", ends, rank=2),
     ]
-    if timed and max(clock.ci_high for clock in timed) > 0:
+    if max((clock.ci_high for clock in clocks if clock), default=0) > 0:
         head, bars = _bars(clocks)
-        cells = [(Span(bar, role),) for bar, role in zip(bars, roles, strict=True)]
-        rows.append(Column("bar", head, cells, rank=1))
-    return Table(tuple(rows))
+        cells = [Text(bar, role) for bar, role in zip(bars, roles, strict=True)]
+        columns.append(Column(head, cells, rank=1))
+    return Rows(columns)
 
 
 BAR = 20
@@ -403,7 +380,7 @@ def _segment(clock: Summary, scale: Scale) -> str:
     return "".join(cells)
 
 
-def _cases(pairs: Sequence[Pair]) -> Table:
+def _cases(pairs: Sequence[Pair]) -> Rows:
     """A row for each pair."""
     first, second = pairs[0].first.label, pairs[0].second.label
     clocks = [
@@ -413,22 +390,27 @@ def _cases(pairs: Sequence[Pair]) -> Table:
     run = _run(pairs)
     names = [bench.shared_facts(run)]
     if (first, second) != LABELS:
-        names += [f"A: {visible(first, line=True)}", f"B: {visible(second, line=True)}"]
-    columns = [*bench.names(run)]
-    for place, label in enumerate(LABELS):
-        cells = [
-            (Span(unit.whole(clock.median) if clock else fmt.ABSENT),)
-            for clock in (both[place] for both in clocks)
-        ]
-        columns.append(Column(label, label, cells, rank=2, right=True))
-    ratios = [_ratio(pair.comparison) for pair in pairs]
-    columns.append(Column("ratio", "B/A", [cell for cell, _ in ratios], right=True))
-    columns.append(Column("interval", "interval", [cell for _, cell in ratios], rank=1))
-    answers = [
-        (Span(pair.comparison.answer, ROLES[pair.comparison.answer]),) for pair in pairs
+        names += [f"A: {first}", f"B: {second}"]
+    columns = [
+        Column(
+            name.head,
+            [Text.assemble(*((s.text, s.role) for s in cell)) for cell in name.cells],
+            right=name.right,
+            rank=name.rank,
+        )
+        for name in bench.names(run)
     ]
-    columns.append(Column("answer", "answer", answers))
-    return Table(tuple(columns), " · ".join(filter(None, names)))
+    for label, side in zip(LABELS, zip(*clocks, strict=True), strict=True):
+        cells = [unit.whole(clock.median) if clock else fmt.ABSENT for clock in side]
+        columns.append(Column(label, cells, rank=2, right=True))
+    ratios = [_ratio(pair.comparison) for pair in pairs]
+    columns.append(Column("B/A", [ratio for ratio, _ in ratios], right=True))
+    columns.append(Column("interval", [ends for _, ends in ratios], rank=1))
+    answers = [pair.comparison.answer for pair in pairs]
+    columns.append(
+        Column("answer", [Text(answer, ROLES[answer]) for answer in answers])
+    )
+    return Rows(columns, " · ".join(filter(None, names)))
 
 
 def _run(pairs: Sequence[Pair]) -> Job:
@@ -437,35 +419,29 @@ def _run(pairs: Sequence[Pair]) -> Job:
     return Job(number=0, cases=tuple(cases))
 
 
-def _ratio(judged: Comparison) -> tuple[Line, Line]:
+def _ratio(judged: Comparison) -> tuple[Text, Text]:
     if judged.ratio is None or judged.low is None or judged.high is None:
-        return (Span(fmt.ABSENT),), ()
+        return Text(fmt.ABSENT), Text()
     uncertain = is_uncertain(judged.low, judged.high, judged.confidence or 0.0)
     ends = f"{fmt.significant(judged.low)}–{fmt.significant(judged.high)}×"
-    return (
-        (Span(fmt.ratio(judged.ratio), "unknown" if uncertain else "value"),),
-        (Span(ends, "muted"),),
+    role = "unknown" if uncertain else "value"
+    return Text(fmt.ratio(judged.ratio), role), Text(ends, "muted")
+
+
+def _texts(heads: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Rows:
+    """A table of texts."""
+    return Rows(
+        [
+            Column(head, [fmt.ABSENT if cell is None else cell for cell in cells])
+            for head, cells in zip(heads, zip(*rows, strict=True), strict=True)
+        ]
     )
-
-
-def _differences(found: Sequence[Difference], heads: Sequence[str]) -> Table:
-    rows = [
-        (
-            difference.name,
-            *(
-                fmt.ABSENT if value is None else visible(value, line=True)
-                for value in (difference.first, difference.second)
-            ),
-        )
-        for difference in found
-    ]
-    return Table(columns(("not the same", *heads), rows))
 
 
 def turns_report(
     turns: Turns,
     pairs: Sequence[Pair],
-    reports: Sequence[Report],
+    reports: Sequence[run_report.Report],
     labels: Sequence[str] = LABELS,
 ) -> Report:
     """Say the ratio of each case, and what either side is.
@@ -488,26 +464,21 @@ def turns_report(
         for row in statement.about or ("",)
     ]
     # What holds for one of them alone says for which.
-    remarks = gather([*of_rows, *((label, ()) for label in labels)])
-    return Report(
-        title=title,
-        verdict=whole.verdict,
-        tables=tables,
-        remarks=(*whole.remarks, *remarks),
-    )
+    notes = gather([*of_rows, *((label, ()) for label in labels)])
+    return Report(title, whole.verdict, tables, [*whole.notes, *notes])
 
 
-def _versions(pythons: Sequence[str], sides: Sequence[Results]) -> Table:
+def _versions(pythons: Sequence[str], sides: Sequence[Results]) -> Rows:
     rows = [
         (
             label,
-            visible(python, line=True),
+            python,
             *(
                 (side.host.python, side.host.jax, side.host.jaxlib, side.host.numpy)
                 if side.host
-                else (fmt.ABSENT,) * 4
+                else (None,) * 4
             ),
         )
         for label, python, side in zip(LABELS, pythons, sides, strict=True)
     ]
-    return Table(columns(("", "is", "Python", "jax", "jaxlib", "numpy"), rows))
+    return _texts(("", "is", "Python", "jax", "jaxlib", "numpy"), rows)

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from jaxtui.analysis.comparison import Pair, Side, pairs
-from jaxtui.view import compare
-from jaxtui.view.report import lines
-from jaxtui.view.text import plain
+from jaxtui.features.history import compare
+from jaxtui.ui.report import terminal
 from tests.history.making import DEVICE, HOST, measurement
 
 
@@ -37,7 +36,7 @@ def test_the_answer_and_the_intervals_on_one_scale(
 ) -> None:
     found = pair({}, second)
     assert said in compare.headline(found)
-    drawn = [plain(line) for line in lines(compare.report([found]), 100)]
+    drawn = terminal(compare.report([found]), 100).split("\n")
     (head,) = (line for line in drawn if "ready" in line)
     assert head.endswith(" log") == log
     a, b = (line for line in drawn if "•" in line)
@@ -48,7 +47,7 @@ def test_the_answer_and_the_intervals_on_one_scale(
 
 def test_the_points_of_intervals_lie_where_the_scale_says() -> None:
     found = pair({"width": 0.0002}, {"median": 0.004, "width": 0.0002})
-    drawn = [plain(line) for line in lines(compare.report([found]), 100)]
+    drawn = terminal(compare.report([found]), 100).split("\n")
     a, b = (line for line in drawn if "•" in line)
     (head,) = (line for line in drawn if "ready" in line)
     bars = head.index("interval") + len("interval")
@@ -59,12 +58,12 @@ def test_the_points_of_intervals_lie_where_the_scale_says() -> None:
 def test_of_several_pairs_the_answers_are_counted() -> None:
     several = [pair({}, {"median": 0.004}), pair({}, {"median": 0.0023})]
     whole = compare.report(several)
-    verdict = plain(whole.verdict)
+    verdict = whole.headline.plain
     assert "slower in 1" in verdict
-    assert [column.key for column in whole.tables[0].columns] == [
-        *("size", "mode", "A", "B", "ratio", "interval", "answer")
+    assert [column.head for column in whole.tables[0].columns] == [
+        *("size", "mode", "A", "B", "B/A", "interval", "answer")
     ]
-    assert [each.remark.code for each in whole.remarks] == ["not-in-turns"]
+    assert [note.flag for note in whole.notes] == ["not in turns"]
 
 
 def test_a_document_has_facts_and_words() -> None:
