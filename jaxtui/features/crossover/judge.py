@@ -125,7 +125,9 @@ def _result(state: State, pairs: list[Pair], complete: bool) -> Crossover:
     if not pairs:
         return nothing
     first, second = (side.case for side in pairs[0])
-    more = [*_pairs(state.jobs.get("crossover"))]
+    closer = state.jobs.get("crossover")
+    newer = closer and state.run and closer.number > state.run.number
+    more = [*_pairs(closer)] if newer else []
     if more and [curve(side.case) for side in more[0]] == [curve(first), curve(second)]:
         pairs = sorted([*pairs, *more], key=lambda pair: pair[0].case.size)
     sizes, slow, ratios = [], [], []

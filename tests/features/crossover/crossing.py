@@ -62,9 +62,10 @@ def after(
 ) -> State:
     """The state after a run, or so much of it as has arrived."""
     purpose = more.get("purpose", "bench")
-    state = begin_run(state, 7, purpose, work)  # type: ignore[arg-type]
+    run = 7 if purpose == "bench" else 8
+    state = begin_run(state, run, purpose, work)
     for event in events:
-        state = reduce(state, Envelope(generation=0, run=7, event=event))
+        state = reduce(state, Envelope(generation=0, run=run, event=event))
     return state
 
 
