@@ -31,7 +31,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "links": (part("links", "report").OUTCOME.document,),
     "check": (CheckResults,),
     "compile": (part("program", "report").Compiled,),
-    "hlo": (part("program", "report").Document,),
+    "hlo": (part("program", "report").Stages,),
     "profile": (part("profile", "report.document").Document,),
     "lie": (stopwatch.Document,),
     "learn": (Lessons, LessonResults),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
@@ -146,6 +146,31 @@ def figures(head: str, cells: Sequence[fmt.Cell], rank: int = 0) -> Column:
     """A column of figures in one unit."""
     write = fmt.alike([head, *cells])
     return Column(head, [write(cell) for cell in cells], right=True, rank=rank)
+
+
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[fmt.Cell | Text]],
+    right: Collection[str] = (),
+    grows: str | None = None,
+    title: str = "",
+) -> Rows:
+    """Rows as a table.
+
+    Args:
+        heads: of the columns.
+        rows: texts and figures.
+        right: the heads of columns of figures: each in one unit, at the right.
+        grows: the head of the column that takes what the others leave.
+        title: above the heads.
+    """
+    columns = []
+    for head, *cells in zip(heads, *rows, strict=True):
+        write = fmt.alike([head, *cells]) if head in right else str
+        texts = [cell if isinstance(cell, Text) else write(cell) for cell in cells]
+        at_right = head in right
+        columns.append(Column(head, texts, right=at_right, grows=head == grows))
+    return Rows(columns, title)
 
 
 class Statement(Note, frozen=True, kw_only=True):

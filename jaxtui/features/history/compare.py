@@ -27,7 +27,7 @@ from jaxtui.model.document import Document
 from jaxtui.model.measurement import Interval, is_uncertain, is_vague
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.state import CaseState, Job
-from jaxtui.ui.report import Column, Report, Rows, escaped, gather, styled
+from jaxtui.ui.report import Column, Report, Rows, escaped, gather, styled, table
 from jaxtui.view import bench
 from jaxtui.view import report as run_report
 from jaxtui.view.document import SCHEMA, Outcome, Results
@@ -297,8 +297,11 @@ def report(
         if all(each in pair.comparison.differences for pair in pairs)
     ]
     if shared:
-        rows = [(each.name, each.first, each.second) for each in shared]
-        tables.append(_texts(("not the same", *heads), rows))
+        rows = [
+            (each.name, each.first or fmt.ABSENT, each.second or fmt.ABSENT)
+            for each in shared
+        ]
+        tables.append(table(("not the same", *heads), rows))
     if judged is not None:
         role = {True: "danger", None: "low", False: "pass"}[judged.slower]
         told = Text(judged.text, role)
@@ -428,16 +431,6 @@ def _ratio(judged: Comparison) -> tuple[Text, Text]:
     return Text(fmt.ratio(judged.ratio), role), Text(ends, "muted")
 
 
-def _texts(heads: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Rows:
-    """A table of texts."""
-    return Rows(
-        [
-            Column(head, [fmt.ABSENT if cell is None else cell for cell in cells])
-            for head, cells in zip(heads, zip(*rows, strict=True), strict=True)
-        ]
-    )
-
-
 def turns_report(
     turns: Turns,
     pairs: Sequence[Pair],
@@ -476,9 +469,9 @@ def _versions(pythons: Sequence[str], sides: Sequence[Results]) -> Rows:
             *(
                 (side.host.python, side.host.jax, side.host.jaxlib, side.host.numpy)
                 if side.host
-                else (None,) * 4
+                else (fmt.ABSENT,) * 4
             ),
         )
         for label, python, side in zip(LABELS, pythons, sides, strict=True)
     ]
-    return _texts(("", "is", "Python", "jax", "jaxlib", "numpy"), rows)
+    return table(("", "is", "Python", "jax", "jaxlib", "numpy"), rows)

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rich.text import Text
+
 from jaxtui import format as fmt
 from jaxtui.model import (
     Case,
@@ -19,13 +21,14 @@ from jaxtui.model import (
     Topology,
     WorkFailed,
 )
+from jaxtui.model.document import Document
 from jaxtui.model.machine import chip_count, members
 from jaxtui.model.programs import Bound, EagerStep, Exchanged, Program, ProgramMemory
 from jaxtui.model.remark import Fact
+from jaxtui.text import visible
+from jaxtui.ui.report import Report, Rows, gather, table
 from jaxtui.view import chipmap
-from jaxtui.view.document import SCHEMA, ProblemRow, problem
-from jaxtui.view.report import Report, Table, gather
-from jaxtui.view.text import Line, Span, columns
+from jaxtui.view.document import ProblemRow, problem
 
 _METADATA = re.compile(
     r", (?:metadata|backend_config)=\{(?:[^{}\"]|\"[^\"]*\"|\{[^{}]*\})*\}"
@@ -79,13 +82,13 @@ def report(
     return Report(
         title=label,
         verdict=_verdict(inspected, label, here=topology is None),
-        tables=tuple(_tables(inspected)),
-        remarks=gather((), _remarks(inspected, here=topology is None)),
+        tables=[*_tables(inspected)],
+        notes=gather((), remarks(inspected, here=topology is None)),
         host=_compiled_for(inspected.case, topology, host, devices) if topology else "",
     )
 
 
-def _verdict(inspected: Inspected, label: str, *, here: bool) -> Line:
+def _verdict(inspected: Inspected, label: str, *, here: bool) -> Text:
     program, eager = inspected.program, inspected.eager_kernels
     steps = fmt.plural(len(inspected.steps), "program")
     sentences = [f"Compiled{'' if here else ', not run'}: {_made_of(program)}."]
@@ -97,7 +100,7 @@ def _verdict(inspected: Inspected, label: str, *, here: bool) -> Line:
     least, by = inspected.bound
     if least is not None and by is not None:
         sentences.append(f"A call takes at least {fmt.seconds(least)} ({_LIMITS[by]}).")
-    return (Span(label, "title"), Span(f". {' '.join(sentences)}"))
+    return Text.assemble((visible(label), "title"), f". {' '.join(sentences)}")
 
 
 _LIMITS: dict[Bound, str] = {"compute": "compute", "bandwidth": "memory bandwidth"}
@@ -113,7 +116,7 @@ def _kernels(count: int | None) -> str:
     return "unknown kernels" if count is None else fmt.plural(count, "kernel")
 
 
-def _tables(inspected: Inspected) -> Iterator[Table]:
+def _tables(inspected: Inspected) -> Iterator[Rows]:
     program = inspected.program
     if program.fusions:
         head = ("fusion", "kind", "operations inside")
@@ -121,7 +124,7 @@ def _tables(inspected: Inspected) -> Iterator[Table]:
             (fusion.name, fusion.kind, _counted(fusion.operations))
             for fusion in program.fusions
         ]
-        yield Table(columns(head, fusions, grows=head[2]))
+        yield table(head, fusions, grows=head[2])
     if program.collectives:
         yield _collectives(program.collectives)
     if len(inspected.steps) > 1:
@@ -134,7 +137,7 @@ def _tables(inspected: Inspected) -> Iterator[Table]:
             )
             for step in inspected.steps
         ]
-        yield Table(columns(head, steps, right=head[2:]))
+        yield table(head, steps, right=head[2:])
     yield _counts(inspected)
     if program.memory is not None:
         yield _memory(program.memory)
@@ -143,10 +146,10 @@ def _tables(inspected: Inspected) -> Iterator[Table]:
         ("lower", fmt.figure(inspected.lower_seconds)),
         ("compile", fmt.figure(inspected.compile_seconds)),
     ]
-    yield Table(columns(("stage", "time"), stages, right=("time",)))
+    yield table(("stage", "time"), stages, right=("time",))
 
 
-def _collectives(exchanges: Sequence[Exchanged]) -> Table:
+def _collectives(exchanges: Sequence[Exchanged]) -> Rows:
     """Return the table of exchanges between devices; equal ones share a row."""
     rows = Counter(
         (
@@ -158,11 +161,11 @@ def _collectives(exchanges: Sequence[Exchanged]) -> Table:
         for e in exchanges
     )
     head = ("collective", "bytes", "groups", "replica groups")
-    table = [
+    cells = [
         (kind if count == 1 else f"{count} {kind}", *rest)
         for (kind, *rest), count in rows.items()
     ]
-    return Table(columns(head, table, right=head[1:3], grows=head[3]))
+    return table(head, cells, right=head[1:3], grows=head[3])
 
 
 def _counted(names: Mapping[str, int]) -> str:
@@ -171,7 +174,7 @@ def _counted(names: Mapping[str, int]) -> str:
     )
 
 
-def _counts(inspected: Inspected) -> Table:
+def _counts(inspected: Inspected) -> Rows:
     """Flops and bytes of one call: the op's formula beside XLA's own count."""
     program = inspected.program
     rows = [
@@ -181,14 +184,14 @@ def _counts(inspected: Inspected) -> Table:
     if apart := program.xla_transcendentals:
         rows.insert(1, ("transcendentals", fmt.ABSENT, _count(apart)))
     head = ("per call", "by formula", "XLA counts")
-    return Table(columns(head, rows, right=head[1:]))
+    return table(head, rows, right=head[1:])
 
 
 def _count(value: float | None) -> str:
     return fmt.ABSENT if value is None else fmt.count(round(value))
 
 
-def _memory(needed: ProgramMemory) -> Table:
+def _memory(needed: ProgramMemory) -> Rows:
     """Return the table of memory: the needs of one call, and the device's."""
     sizes = {
         "arguments": needed.arguments_bytes,
@@ -202,10 +205,16 @@ def _memory(needed: ProgramMemory) -> Table:
     rows = [
         (name, fmt.bytes_text(size)) for name, size in sizes.items() if size is not None
     ]
-    return Table(columns(("memory", "size"), rows, right=("size",)))
+    return table(("memory", "size"), rows, right=("size",))
 
 
-def _remarks(inspected: Inspected, *, here: bool) -> Iterator[Remark]:
+def remarks(inspected: Inspected, *, here: bool) -> Iterator[Remark]:
+    """Qualify the figures.
+
+    Args:
+        inspected: what is known of the program.
+        here: it is compiled for a device of this machine.
+    """
     program, peak = inspected.program, inspected.peak
     count = len(members(inspected.case.device))
     if count > 1:
@@ -274,11 +283,9 @@ def entry(text: str) -> str:
 # Documents.
 
 
-class Document(Record, frozen=True, kw_only=True):
+class Stages(Document, frozen=True, kw_only=True):
     """The document of ``hlo``. An unknown or unrequested fact is ``None``."""
 
-    schema: int = SCHEMA
-    host: Host | None
     case: Case | None
     device_kind: str | None
     trace_seconds: float | None
@@ -298,10 +305,9 @@ class Document(Record, frozen=True, kw_only=True):
     failure: ProblemRow | None
 
 
-class Compiled(Record, frozen=True, kw_only=True):
+class Compiled(Document, frozen=True, kw_only=True):
     """The document of ``compile``; a fact that is not known is ``None``."""
 
-    schema: int = SCHEMA
     case: Case | None
     topology: TopologyRow
     device_kind: str | None
@@ -335,7 +341,7 @@ def document(
     failed: WorkFailed | None,
     host: Host | None,
     texts: Sequence[str],
-) -> Document:
+) -> Stages:
     """Return the document of a program.
 
     Args:
@@ -345,10 +351,10 @@ def document(
         host: of the engine.
         texts: those of jaxpr, stablehlo and hlo that were asked for.
     """
-    facts = _facts(Document, inspected)
+    facts = _facts("hlo", Stages, inspected, host)
     facts |= {name: None for name in ("jaxpr", "stablehlo", "hlo") if name not in texts}
-    facts |= {"schema": SCHEMA, "host": host, "failure": problem(failed)}
-    return Document(**facts | {"case": inspected.case if inspected else case})
+    facts["failure"] = problem(failed)
+    return Stages(**facts | {"case": inspected.case if inspected else case})
 
 
 def compiled(
@@ -372,9 +378,8 @@ def compiled(
         devices: of the topology, once they are known.
         with_hlo: with the text of the program.
     """
-    facts = _facts(Compiled, inspected)
+    facts = _facts("compile", Compiled, inspected, host)
     facts |= {
-        "schema": SCHEMA,
         "case": inspected.case if inspected else case,
         "topology": row,
         "device_kind": devices[0].device_kind if devices else None,
@@ -400,11 +405,19 @@ def row_of(asked: str, topology: Topology, devices: Sequence[Device]) -> Topolog
     )
 
 
-def _facts(kind: type[Record], inspected: Inspected | None) -> dict[str, Any]:
+def _facts(
+    command: str,
+    kind: type[Document],
+    inspected: Inspected | None,
+    host: Host | None,
+) -> dict[str, Any]:
     """The fields of a document that an inspection fills."""
     facts: dict[str, Any] = dict.fromkeys(kind.__struct_fields__)
+    del facts["schema"]
     if inspected is not None:
         for record in (inspected.program, inspected):
             facts |= {n: getattr(record, n) for n in facts if hasattr(record, n)}
         facts["bound_seconds"], facts["bound_by"] = inspected.bound
-    return facts
+    complete = inspected is not None
+    envelope = {"command": command, "host": host, "complete": complete, "notes": ()}
+    return facts | envelope

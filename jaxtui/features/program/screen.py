@@ -16,9 +16,8 @@ from jaxtui.tui.case_screen import CaseScreen
 from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel
+from jaxtui.ui.report import written
 from jaxtui.view import words
-from jaxtui.view.report import lines
-from jaxtui.view.text import plain
 
 SECTIONS = ("Summary", "jaxpr", "StableHLO", "HLO")
 """The sections in the order of Tab."""
@@ -93,8 +92,7 @@ class ProgramScreen(CaseScreen):
     def draw(self) -> None:
         if (inspected := self._inspected) is not None:
             columns = min(100, max(40, self.size.width - 4))
-            said = lines(program.report(inspected), columns)
-            summary = "\n".join(map(plain, said))
+            summary = written(program.report(inspected), columns)
             hlo = program.hlo(inspected.hlo)
             self._texts = (summary, inspected.jaxpr, inspected.stablehlo, hlo)
         names = [

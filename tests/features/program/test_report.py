@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from jaxtui.features.program import report as program
-from jaxtui.model import Device, Inspected, Peak, Topology
+from jaxtui.model import Device, Inspected, Peak
 from jaxtui.model.programs import Program, ProgramMemory
-from jaxtui.view.text import plain
 from tests.fake_engine import tpu_devices
 from tests.records import case
 
@@ -50,9 +49,7 @@ def made_of(**facts: Any) -> Inspected:
 
 
 def codes(inspected: Inspected, devices: tuple[Device, ...] = ()) -> list[str]:
-    row = program.row_of("v5e-8", Topology(name="v5e:2x4"), devices)
-    report = program.report(inspected, topology=row if devices else None)
-    return [statement.remark.code for statement in report.remarks]
+    return [remark.code for remark in program.remarks(inspected, here=not devices)]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +88,7 @@ def test_what_is_remarked_where_nothing_runs(
 
 
 def test_the_headline_has_the_kernels_and_the_bound() -> None:
-    headline = plain(program.report(INSPECTED).verdict)
+    headline = program.report(INSPECTED).headline.plain
     assert "2 kernels" in headline
     # 2e9 flops at 1e12 a second.
     assert "2.00 ms" in headline
