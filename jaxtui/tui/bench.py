@@ -74,7 +74,7 @@ _KEYS = (
         "i",
         "crossover",
         "Crossing",
-        "Find the size at which the selected curve crosses that of NumPy.",
+        "Add sizes around the one at which the selected curve crosses NumPy's.",
     ),
     (
         "g",

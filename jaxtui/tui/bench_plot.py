@@ -28,7 +28,6 @@ from jaxtui.view.curves import case_at, sizes
 NAMES = {
     "live": "calls",
     "histogram": "spread",
-    "crossover": "crossing",
     "roofline": "roofs",
     "time": "time",
     "flops": "FLOP/s",

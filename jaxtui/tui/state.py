@@ -7,12 +7,11 @@ from typing import get_args
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.rates import Rates
-from jaxtui.model import Case, CheckTest, Device
-from jaxtui.registry import part
+from jaxtui.model import CheckTest, Device
 from jaxtui.state import CaseState, Job
 from jaxtui.view import rates
 from jaxtui.view.bench import notes
-from jaxtui.view.bench_plot import OF_FEATURES, View
+from jaxtui.view.bench_plot import View
 from jaxtui.view.collectives import rates_of
 from jaxtui.view.curves import METRICS, Metric, sizes, swept
 from jaxtui.view.figures import share_of_peak
@@ -44,8 +43,6 @@ class State(state.State, frozen=True):
     """The view of the plot of the tab Bench; ``None`` for what fits."""
     metric: Metric = "time"
     """The metric of the curves over size."""
-    crossed: tuple[Case, Case] | None = None
-    """The curves whose crossing was asked for, as cases without size."""
 
     @property
     def no_jax(self) -> str:
@@ -186,13 +183,6 @@ def _metrics(state: State) -> list[Metric]:
 
 
 def _views(state: State) -> list[View]:
-    """Return the possible views: curves need several sizes, their crossing a search."""
-    lacking: set[View] = set()
-    if state.run is None or len(sizes(curves_of(state))) < 2:
-        lacking.add("sweep")
-    lacking |= {view for view in OF_FEATURES if not _offers(view, state)}
-    return [view for view in VIEWS if view not in lacking]
-
-
-def _offers(feature: str, state: State) -> bool:
-    return bool(part(feature, "screen").is_available(state))
+    """Return the possible views: curves need several sizes."""
+    curved = state.run is not None and len(sizes(curves_of(state))) > 1
+    return [view for view in VIEWS if view != "sweep" or curved]

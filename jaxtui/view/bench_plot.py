@@ -14,12 +14,8 @@ from jaxtui.view import calls, curves, words
 from jaxtui.view.curves import Metric
 from jaxtui.view.words.engine import doing
 
-View = Literal["live", "sweep", "histogram", "crossover", "roofline"]
-"""The calls as they come, curves over size, how calls spread, where two curves cross,
-and the roofline."""
-
-OF_FEATURES: tuple[View, ...] = ("crossover", "roofline")
-"""The views whose pictures, sentences and columns are those of a feature."""
+View = Literal["live", "sweep", "histogram", "roofline"]
+"""The calls as they come, curves over size, how calls spread, and the roofline."""
 
 Plot = tuple[str, Picture | None, str]
 """A title, the picture, and the text in its place while there is none."""
@@ -62,7 +58,7 @@ def plot(
             drawn, title = calls.histogram(case, colors), "how calls spread"
             title = f"{drawn.title if drawn else title} · {label}"
             return title, drawn, _why_no_calls(case)
-        case "crossover" | "roofline":
+        case "roofline":
             plot: Plot = part(view, "screen").plot(state, selected, colors)
             return plot
         case _:

@@ -97,13 +97,13 @@ def partner(run: Job, selected: int) -> tuple[Case, Case] | None:
 
 def result(state: State, complete: bool) -> Crossover:
     """Return the result of both runs of the command so far."""
-    return _result(state, [*_pairs(state.run)], complete)
+    closer = state.jobs.get("crossover")
+    pairs = sorted([*_pairs(state.run), *_pairs(closer)], key=_size_of)
+    return _result(state, pairs, complete)
 
 
 def of_curves(state: State, sides: tuple[Case, Case]) -> Crossover:
-    """Return what the run of the tab Bench shows of two curves, and what was measured
-    around their crossing.
-    """
+    """Return what the run of the tab Bench shows of two curves."""
     by_size: tuple[dict[int, CaseState], ...] = ({}, {})
     for case in state.run.cases if state.run else ():
         for side, states in zip(sides, by_size, strict=True):
@@ -125,11 +125,6 @@ def _result(state: State, pairs: list[Pair], complete: bool) -> Crossover:
     if not pairs:
         return nothing
     first, second = (side.case for side in pairs[0])
-    closer = state.jobs.get("crossover")
-    newer = closer and state.run and closer.number > state.run.number
-    more = [*_pairs(closer)] if newer else []
-    if more and [curve(side.case) for side in more[0]] == [curve(first), curve(second)]:
-        pairs = sorted([*pairs, *more], key=lambda pair: pair[0].case.size)
     sizes, slow, ratios = [], [], []
     failures: list[Failure] = []
     measured: list[Measurement] = []
@@ -167,6 +162,10 @@ def _result(state: State, pairs: list[Pair], complete: bool) -> Crossover:
     stopped = any(job.outcome == "cancelled" for job in jobs if job)
     notes = tuple(_notes(crossover, slow, lost=lost, stopped=stopped))
     return replace(crossover, verdict=_verdict(crossover, lost=lost), notes=notes)
+
+
+def _size_of(pair: Pair) -> int:
+    return pair[0].case.size
 
 
 def _rounds(measurement: Measurement) -> int:

@@ -1,23 +1,14 @@
-"""The crossing of two curves in the tab Bench."""
+"""The key of the tab Bench that closes in on the crossing of two curves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from msgspec.structs import replace
 
-from jaxtui.features.crossover.judge import around, curve, of_curves, partner, title_of
-from jaxtui.features.crossover.messages import (
-    BUDGET_SECONDS,
-    GRID_SHARE,
-    Crossover,
-    experiment,
-)
-from jaxtui.features.crossover.report import picture
-from jaxtui.model import Case, Remark
-from jaxtui.model.document import Note
-from jaxtui.plot import Color, Picture
+from jaxtui.features.crossover.judge import around, of_curves, partner
+from jaxtui.features.crossover.messages import BUDGET_SECONDS, GRID_SHARE, experiment
+from jaxtui.model import Case
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.state import State
-from jaxtui.view.report import Statement
 
 
 def why_not(state: State) -> str | None:
@@ -40,49 +31,24 @@ def _sides(state: State) -> tuple[Case, Case] | None:
 
 
 def begin(app: BaseApp) -> None:
-    """Time the sizes around the crossing of the selected curve."""
-    if (sides := _sides(app.session.state)) is None:
+    """Add the sizes around the crossing of the selected curve to the run."""
+    session = app.session
+    if (sides := _sides(session.state)) is None:
         return
-    app.session.update(crossed=sides, view="crossover")
 
     def tell() -> None:
-        app.say(of_curves(app.session.state, sides).verdict)
+        app.say(of_curves(session.state, sides).verdict)
 
-    if sizes := around(of_curves(app.session.state, sides)):
-        budget = (1 - GRID_SHARE) * BUDGET_SECONDS
-        app.start(experiment(sides, sizes, budget), "crossover", tell)
-    else:
+    def add() -> None:
+        jobs = session.state.jobs
+        run, closer = jobs["bench"], jobs["crossover"]
+        longer = replace(run, cases=(*run.cases, *closer.cases))
+        session.update(jobs={**jobs, "bench": longer})
         tell()
 
-
-def _shown(state: State) -> Crossover | None:
-    """The last crossing, as long as its curves are those of the run that is shown."""
-    run, sides = state.run, state.crossed
-    curves = {curve(case.case) for case in run.cases} if run else set()
-    return of_curves(state, sides) if sides and {*sides} <= curves else None
-
-
-def is_available(state: State) -> bool:
-    """Return whether there is a view."""
-    return _shown(state) is not None
-
-
-def plot(
-    state: State, selected: int, colors: Sequence[Color]
-) -> tuple[str, Picture | None, str]:
-    """Return the title, the picture, and the text in its place."""
-    crossover = _shown(state)
-    assert crossover is not None
-    drawn = picture(crossover, colors)
-    return title_of(crossover), drawn, "A crossing needs two timed sizes."
-
-
-def statements(state: State, selected: int) -> tuple[Statement, ...]:
-    """Return what stands below the results."""
-    if (crossover := _shown(state)) is None:
-        return ()
-    verdict = Note(flag="crossing", text=crossover.verdict)
-    return tuple(
-        Statement(Remark(note.flag, severity=note.level, text=note.text))
-        for note in (verdict, *crossover.notes)
-    )
+    session.update(view="sweep", metric="time")
+    if sizes := around(of_curves(session.state, sides)):
+        budget = (1 - GRID_SHARE) * BUDGET_SECONDS
+        app.start(experiment(sides, sizes, budget), "crossover", add)
+    else:
+        tell()

@@ -61,11 +61,6 @@ def message(state: State) -> str:
     return f"{reached(roofs)}." if roofs is not None else ""
 
 
-def is_available(state: State) -> bool:
-    """Return whether there is a view."""
-    return True
-
-
 def _seen(
     state: State, selected: int
 ) -> tuple[str, RoofsMeasured | None, list[Place | None]]:

@@ -21,7 +21,7 @@ from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
 from jaxtui.tui.widgets.paper import Paper
 from jaxtui.view import bench, words
-from jaxtui.view.bench_plot import OF_FEATURES, short_label
+from jaxtui.view.bench_plot import short_label
 from jaxtui.view.report import Statement, statement_lines
 from jaxtui.view.text import Line, Span, fit
 
@@ -85,7 +85,7 @@ class Results(Panel):
         self.query_one(ResultsTable).write()
         state = self.state
         view: tuple[Statement, ...] = ()
-        if state.view in OF_FEATURES:
+        if state.view == "roofline":
             view = part(state.view, "screen").statements(state, state.case_index)
 
         def write(width: int) -> Iterator[Line]:

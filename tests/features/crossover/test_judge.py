@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from jaxtui.analysis.crossing import (
     LEAST_CONFIDENCE,
@@ -174,13 +173,6 @@ def test_the_sizes_around_a_crossing_are_new() -> None:
     both = found(linear, crossing_at(30), sizes=(16, 64))
     assert [size.size for size in both.sizes] == [16, 23, 32, 45, 64]
     assert len(both.measurements) == 10
-
-
-def test_a_run_that_is_newer_than_the_sizes_around_a_crossing_has_none() -> None:
-    state = state_of(linear, crossing_at(30), sizes=(16, 64))
-    again = replace(state.jobs["bench"], number=9)
-    state = replace(state, jobs={**state.jobs, "bench": again})
-    assert [x.size for x in result(state, complete=True).sizes] == [16, 64]
 
 
 def test_curves_are_said_to_cross_where_they_are_drawn_to_cross() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from jaxtui.features.crossover.judge import of_curves
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.form import CaseForm
@@ -12,7 +11,7 @@ from jaxtui.tui.state import view_of
 from jaxtui.tui.values import Values
 from tests.fake_engine import FakeEngine
 from tests.features.crossover.test_command import machine
-from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
+from tests.tui.driving import app_on, lines, until, until_done, until_ready
 
 
 async def run(
@@ -35,31 +34,20 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         await run(pilot, app, "256..4096", ("numpy", "jit"))
         before = len(engine.works)
         pane.perform("crossover")
-        await until(pilot, lambda: "crossover" in app.state.jobs)
-        await until(pilot, lambda: app.state.jobs["crossover"].outcome is not None)
-        assert app.state.crossed is not None
-        crossover = of_curves(app.state, app.state.crossed)
-        assert crossover.first is not None
-        assert crossover.second is not None
-        assert (crossover.first.mode, crossover.second.mode) == ("numpy", "jit")
-        crossing = crossover.crossing
-        assert crossing is not None
-        assert crossing.below <= 1250 <= crossing.above <= 1.2 * crossing.below
+        await until(pilot, lambda: "numpy: they cross" in app.state.message)
+        assert app.state.run is not None
         # What the sweep has measured is not measured again.
         (work,) = engine.works[before:]
-        asked = [case.size for case in work.cases]
-        assert asked
-        assert not {256, 512, 1024, 2048, 4096} & set(asked)
-        assert view_of(app.state) == "crossover"
-        await until(pilot, lambda: "jit beats numpy from ~" in lines(app))
-        await until(pilot, lambda: plain(app, "#notes").startswith("crossing: "))
-        assert "first call: " in plain(app, "#notes")
-        # It is a view as long as its curves are those of the run.
-        await run(pilot, app, "16..64", ("jit", "eager"))
+        sizes = [case.size for case in work.cases[::2]]
+        assert len(sizes) == 3
+        assert all(1024 < size < 2048 for size in sizes)
+        cases = [case.case for case in app.state.run.cases]
+        assert cases[10:] == [*work.cases]
         assert view_of(app.state) == "sweep"
-        app.session.update(view="crossover")
-        await until(pilot, lambda: app.state.view == "crossover")
-        assert view_of(app.state) == "sweep"
+        await until(pilot, lambda: "1218" in lines(app))
+        # Once more, it closes in further.
+        pane.perform("crossover")
+        await until(pilot, lambda: len(app.state.run.cases) == 22)
 
 
 async def test_without_two_curves_over_sizes_a_key_says_what_is_missing() -> None:
