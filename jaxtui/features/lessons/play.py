@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from jaxtui.experiments import fitting_size
 from jaxtui.features.lessons.base import Conclusion, Setting
-from jaxtui.features.lessons.outcome import NOTHING, Outcome, collect
-from jaxtui.features.lessons.trial import Step, jax_case
+from jaxtui.features.lessons.figures import NOTHING, Outcome, collect
+from jaxtui.features.lessons.trial import Step, case_of
 from jaxtui.model import (
     CaseFailed,
     CaseMeasured,
@@ -48,13 +48,14 @@ class StepRun(msgspec.Struct, frozen=True):
             return None
         here = self.setting
         if here.grows_to:
-            case = jax_case(here.device, "matmul", here.size, mode="eager")
+            case = case_of("matmul", here.size, "eager", here.device)
             return Experiment(cases=(case,), budget_seconds=FIT_SECONDS)
         works = self.step.works(self.setting)
         if self.done < len(works):
             return works[self.done]
-        follow, later = self.step.trial.follow, self.done - len(works)
-        return follow(self.setting, self.outcome, later) if follow else None
+        follow = self.step.trial.follow
+        figures = self.step.figures(here, self.outcome)
+        return follow(figures, self.done - len(works)) if follow else None
 
     @property
     def limit_seconds(self) -> float | None:

@@ -18,7 +18,7 @@ from rich.text import Text
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import PROSE_COLUMNS, Conclusion, Row, Setting
 from jaxtui.features.lessons.course import NOT_TRIED, Attempt, seconds_of
-from jaxtui.features.lessons.outcome import NOTHING, Outcome
+from jaxtui.features.lessons.figures import NOTHING, Outcome
 from jaxtui.features.lessons.play import StepRun, conclude
 from jaxtui.features.lessons.trial import Lesson, Step
 from jaxtui.model import Experiment, Loop, Remark, Snippet, Timed, Work
@@ -189,7 +189,7 @@ class PageFigures(msgspec.Struct, frozen=True):
         if run is None:
             return cls(works)
         conclusion = None if live else conclude(step, run.setting, run.outcome)
-        picture = step.trial.picture(run.setting, run.outcome)
+        picture = step.trial.picture(step.figures(run.setting, run.outcome))
         if picture is not None:
             picture = replace(picture, series=tuple(_coloured(picture, colors)))
         return cls(works, conclusion, picture)

@@ -15,8 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from jaxtui.features.lessons.base import Conclusion, Question, Setting
-from jaxtui.features.lessons.figures import Figures, MissingError
-from jaxtui.features.lessons.outcome import Outcome
+from jaxtui.features.lessons.figures import Figures, MissingError, Outcome
 from jaxtui.features.lessons.text import read
 from jaxtui.model import (
     HOST,
@@ -38,17 +37,11 @@ from jaxtui.selection import parse_device
 # What runs.
 
 
-def numpy_case(op: str, size: int) -> Case:
-    """The op in NumPy on the host, float32."""
-    return Case(
-        op=op, size=size, dtype="float32", device=HOST, mode="numpy", inputs="host"
-    )
-
-
-def jax_case(
-    device: str, op: str, size: int, mode: Mode = "jit", inputs: Inputs = "device"
+def case_of(
+    op: str, size: int, mode: Mode, device: str = HOST, inputs: Inputs = "device"
 ) -> Case:
-    """The op in JAX on a device, float32."""
+    """The op in float32; without a device in NumPy on the host."""
+    inputs = "host" if device == HOST else inputs
     return Case(
         op=op, size=size, dtype="float32", device=device, mode=mode, inputs=inputs
     )
@@ -117,9 +110,9 @@ class Trial(msgspec.Struct, frozen=True):
     run."""
     budget: float = 6.0
     """Seconds for the cases."""
-    follow: Callable[[Setting, Outcome, int], Work | None] | None = None
+    follow: Callable[[Figures, int], Work | None] | None = None
     """Returns the next work, given the number of such runs so far: for a bisection."""
-    picture: Callable[[Setting, Outcome], Picture | None] = lambda *_: None
+    picture: Callable[[Figures], Picture | None] = lambda _: None
     """Drawn live while the work runs, and in the end."""
 
 
@@ -160,17 +153,20 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         cases = tuple(dict.fromkeys(case for case in named if case is not None))
         return (Experiment(cases=cases, budget_seconds=trial.budget),)
 
-    def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
-        """Conclude from the figures; the first of them that is missing, because a case
-        failed or the run was stopped, is named.
-        """
+    def figures(self, setting: Setting, outcome: Outcome) -> Figures:
+        """Return the figures so far, by name."""
         parts = (part for program in self.programs for part in program.parts)
         raises = [
             part.name for part in parts if isinstance(part, Shown) and part.raises
         ]
-        figures = Figures(setting, outcome, self.trial.cases(setting), raises)
+        return Figures(setting, outcome, self.trial.cases(setting), raises)
+
+    def conclude(self, setting: Setting, outcome: Outcome) -> Conclusion:
+        """Conclude from the figures; the first of them that is missing, because a case
+        failed or the run was stopped, is named.
+        """
         try:
-            conclusion = self.trial.conclude(figures)
+            conclusion = self.trial.conclude(self.figures(setting, outcome))
         except MissingError as missing:
             problem = [outcome.problem.remark] if outcome.problem else []
             why = problem or [failure.remark for failure in outcome.failures]

@@ -12,8 +12,8 @@ import msgspec
 from jaxtui import api
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.base import Setting
+from jaxtui.features.lessons.figures import NOTHING, Outcome, collect
 from jaxtui.features.lessons.measure import run_snippet
-from jaxtui.features.lessons.outcome import NOTHING, Outcome, collect
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.features.lessons.trial import Lesson, Trial, setting
 from jaxtui.features.timeline.measure import run_loop

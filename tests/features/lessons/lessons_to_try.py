@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion, Question, Row, Setting
-from jaxtui.features.lessons.outcome import Outcome
+from jaxtui.features.lessons.figures import Figures, Outcome
 from jaxtui.features.lessons.trial import Lesson, Step, Trial
 from jaxtui.model import Case, Experiment, Loop, Shown, Snippet, Timed, Work
 from jaxtui.plot import Axis, Picture, Series
@@ -49,7 +49,9 @@ def two_works(setting: Setting) -> tuple[Work, ...]:
 
 
 def two_figures(setting: Setting, outcome: Outcome) -> Conclusion:
-    first, ready = outcome.seconds("first"), outcome.ready(mode="jit")
+    timing, measured = outcome.timings.get("first"), outcome.measurements
+    first = timing.seconds.median if timing else None
+    ready = measured[0].ready.median if measured and measured[0].ready else None
     rows = (
         Row(what="first", yours=(fmt.figure(first, digits=1),), published=PUBLISHED),
         Row(what="ready", yours=(fmt.figure(ready, digits=1),), remark="in the end"),
@@ -63,10 +65,10 @@ def two_figures(setting: Setting, outcome: Outcome) -> Conclusion:
     )
 
 
-def curve(setting: Setting, outcome: Outcome) -> Picture | None:
-    if outcome.seconds("first") is None:
+def curve(figures: Figures) -> Picture | None:
+    if not figures.has("first"):
         return None
-    line = Series("first", (1.0, 2.0), (1.0, float(setting.size)))
+    line = Series("first", (1.0, 2.0), (1.0, float(figures.setting.size)))
     return Picture(series=(line,), x=Axis(), y=Axis(), title="")
 
 
@@ -75,7 +77,7 @@ def bisected(_: Setting, outcome: Outcome) -> Conclusion:
     return Conclusion(rows=(row,), holds=False, sentences=("It took some.",))
 
 
-def narrower(_: Setting, outcome: Outcome, count: int) -> Work | None:
+def narrower(_: Figures, count: int) -> Work | None:
     return snippet(f"follow {count}", count) if count < 3 else None
 
 

@@ -10,16 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pexpect
 import pytest
 
 from jaxtui.model import (
     Case,
-    CaseFailed,
     Event,
     Experiment,
-    Failure,
     RunFinished,
     RunStarted,
     Work,
@@ -114,17 +111,6 @@ def test_a_failed_step_costs_only_itself_and_gives_1(capsys) -> None:
     assert "It needs 8 GB, and there are 4. Go smaller." in out
     assert works(fake)[2:3] == ["experiment"]
     assert "2/3 The speed that a plain call claims" in out
-
-
-def test_tensorflow_that_is_not_installed_is_no_fault(capsys) -> None:
-    def without(experiment: Experiment) -> Sequence[Event]:
-        *events, finished = complete(experiment)
-        of = msgspec.structs.replace(experiment.cases[0], mode="tensorflow")
-        failure = Failure(case=of, remark=told("TensorFlow is not installed."))
-        return [*events, CaseFailed(index=0, failure=failure), finished]
-
-    assert run(engine(cases=without), "clock", "--step", "2") == 0
-    assert "TensorFlow" not in capsys.readouterr().out
 
 
 def test_a_step_without_a_result_claims_nothing(capsys) -> None:

@@ -7,7 +7,7 @@ from rich.console import Group
 
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.base import PROSE_COLUMNS
-from jaxtui.features.lessons.outcome import NOTHING, Outcome
+from jaxtui.features.lessons.figures import NOTHING, Outcome
 from jaxtui.features.lessons.report import Page, PageFigures, Prose, apart
 from jaxtui.model import (
     HOST,
@@ -69,14 +69,15 @@ def test_all_that_it_runs_can_be_run(name: str, machine: str) -> None:
     for step in lesson.steps:
         figures: list[str] = []
         # At once, and next as long as nothing has come.
-        follow = step.trial.follow(here, NOTHING, 0) if step.trial.follow else None
+        empty = step.figures(here, NOTHING)
+        follow = step.trial.follow(empty, 0) if step.trial.follow else None
         for work in (*step.works(here), *filter(None, [follow])):
             for case in cases(work):
                 op = ops[case.op]
                 assert case.dtype in op.dtypes, case.label
                 assert case.mode in op.modes, case.label
                 assert case.size > 0
-                numpy = case.mode in ("numpy", "tensorflow")
+                numpy = case.mode == "numpy"
                 assert case.device == HOST if numpy else case.device in names
                 assert op.takes_precision or case.precision == "default"
             if isinstance(work, Loop):
@@ -108,5 +109,5 @@ def test_without_figures_it_says_what_is_missing(
             said = " ".join(conclusion.sentences)
             broken = any(one.facts["error"] for one in conclusion.reasons)
             assert broken or "—" in str(conclusion.rows) + said
-        picture = step.trial.picture(here, outcome)
+        picture = step.trial.picture(step.figures(here, outcome))
         assert picture is None or picture.draw(60, 12)

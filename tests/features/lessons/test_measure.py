@@ -20,13 +20,13 @@ import pytest
 from jaxtui import child
 from jaxtui.engine.protocol import encode
 from jaxtui.features.lessons import measure as snippets
+from jaxtui.features.lessons.figures import Outcome
 from jaxtui.features.lessons.measure import (
     Namespace,
     numbers,
     run_snippet,
     show,
 )
-from jaxtui.features.lessons.outcome import Outcome
 from jaxtui.measure import runner
 from jaxtui.measure.contention import Meter, Usage
 from jaxtui.model import (

@@ -7,12 +7,11 @@ import pytest
 from jaxtui.analysis.crossing import CLOSE
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.content.small_work import LESSON, sizes
-from jaxtui.features.lessons.outcome import NOTHING, Outcome
+from jaxtui.features.lessons.figures import NOTHING, Outcome
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.model import Case, Experiment
 from tests.features.lessons.figures import (
     after,
-    failed,
     figures,
     measured,
     ms,
@@ -29,13 +28,11 @@ def seconds(case: Case, crossing: float) -> float:
     """A machine on which compiled JAX overtakes NumPy at so many elements."""
     numpy = 2e-6 + 1e-9 * case.size
     jit = 2e-6 + 0.9e-9 * crossing + 1e-10 * case.size
-    slower = {"numpy": numpy, "jit": jit, "tensorflow": numpy + 1e-4}
+    slower = {"numpy": numpy, "jit": jit}
     return slower.get(case.mode, 4 * jit)
 
 
-def run(
-    step: int, crossing: float = 20_000, tensorflow: bool = True
-) -> tuple[Outcome, int, Conclusion]:
+def run(step: int, crossing: float = 20_000) -> tuple[Outcome, int, Conclusion]:
     """All that the step would run, how many works that were, and what it says."""
     outcome, done, lesson = NOTHING, 0, LESSON.steps[step - 1]
     while work := StepRun(lesson, HERE, outcome, done).next_work:
@@ -43,8 +40,6 @@ def run(
         assert done < 30
         for case in work.cases if isinstance(work, Experiment) else ():
             event = measured(case, seconds(case, crossing))
-            if case.mode == "tensorflow" and not tensorflow:
-                event = failed(case, "Not installed.")  # type: ignore[assignment]
             outcome = after(event, before=outcome)
     return outcome, done, lesson.conclude(HERE, outcome)
 
@@ -56,23 +51,17 @@ def test_sizes_are_powers_of_ten_up_to_the_one_asked_for() -> None:
 
 
 def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
-    outcome, done, found = run(1)
+    outcome, _, found = run(1)
     assert (found.holds, found.answer) == (True, 1)
     assert {row.what: row.texts()[1] for row in found.rows} == {
         "NumPy": "2.01 µs … 10.0 ms",
         "JAX, eager": "80.0 µs … 4.08 ms",
         "JAX, jit": "20.0 µs … 1.02 ms",
-        "TensorFlow": "102 µs … 10.1 ms",
     }
-    picture = LESSON.steps[0].trial.picture(HERE, outcome)
+    picture = LESSON.steps[0].trial.picture(LESSON.steps[0].figures(HERE, outcome))
     assert picture is not None
     labels = [series.label for series in picture.series]
-    assert labels == ["NumPy", "JAX, eager", "JAX, jit", "TensorFlow"]
-    # TensorFlow at more sizes where it is there; asked once where it is not.
-    assert done == len(works(LESSON, 1, HERE)) + 1
-    _, done, missing = run(1, tensorflow=False)
-    assert done == len(works(LESSON, 1, HERE))
-    assert "TensorFlow" not in [row.what for row in missing.rows]
+    assert labels == ["NumPy", "JAX, eager", "JAX, jit"]
     # A fast list is the right answer, too.
     lists = {"list of 10": us(1), "list of 100000": ms(10)}
     listed = figures(LESSON, 1, HERE, lists, before=outcome)

@@ -14,15 +14,16 @@ from jaxtui.features.lessons.content.clock import LESSON as CLOCK
 from jaxtui.features.lessons.content.numpy_or_jax import LESSON
 from jaxtui.features.lessons.figures import (
     NAN,
+    NOTHING,
     Figures,
     MissingError,
+    Outcome,
     count,
     decimals,
     fastest,
     near,
     over,
 )
-from jaxtui.features.lessons.outcome import NOTHING, Outcome
 from jaxtui.features.lessons.play import conclude
 from jaxtui.features.lessons.text import parse
 from jaxtui.features.lessons.trial import Code, Lesson, Step, Trial, setting, size

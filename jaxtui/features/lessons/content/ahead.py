@@ -7,18 +7,11 @@ from bisect import bisect
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import Figures, over, times
-from jaxtui.features.lessons.outcome import Outcome
-from jaxtui.features.lessons.trial import Code, Trial, jax_case, lesson, size
+from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson, size
 from jaxtui.format import seconds
 from jaxtui.model import Loop, LoopStyle
 from jaxtui.plot import Axis, Mark, Picture, Series
 from jaxtui.stats import median
-
-FAR = 5.0
-"""The least ratio of waiting to the hand-over."""
-
-DEARER = 1.15
-"""The least cost of waiting in every call, as a multiple of waiting once."""
 
 DEPTH = 32
 """Computations in flight at once."""
@@ -30,7 +23,7 @@ def _promises(figures: Figures) -> Conclusion:
     names = ("call", "shape and dtype", "passed on")
     call, shape, passed = (figures[name] for name in names)
     slowest, value = max(call, shape, passed), figures["a value"]
-    holds, of_shape = value >= FAR * slowest, ("of shape ", figures.cell("its shape"))
+    holds, of_shape = value >= 5 * slowest, ("of shape ", figures.cell("its shape"))
     rows = figures.table(
         ("y = multiply(x, x)", "call"),
         ("the same, y.shape, y.dtype", "shape and dtype", "", "known before the value"),
@@ -52,7 +45,7 @@ def _promises(figures: Figures) -> Conclusion:
 
 
 def _loop(setting: Setting, style: LoopStyle, calls: int) -> Loop:
-    case = jax_case(setting.device, "matmul", setting.size)
+    case = case_of("matmul", setting.size, "jit", setting.device)
     return Loop(case=case, style=style, calls=calls, budget_seconds=4.0)
 
 
@@ -61,7 +54,7 @@ def _loops(figures: Figures) -> Conclusion:
     stopwatch = never.undisturbed.stopwatch_seconds
     work, watched = never.undisturbed.true_seconds, never.watched.true_seconds
     waiting = figures.loop("each").undisturbed.stopwatch_seconds
-    factor, holds = over(work, stopwatch), work >= FAR * stopwatch
+    factor, holds = over(work, stopwatch), work >= 5 * stopwatch
     rows = figures.table(
         ("no wait: the stopwatch", stopwatch, "", "around 24 calls"),
         ("no wait: all results", work),
@@ -77,11 +70,12 @@ def _loops(figures: Figures) -> Conclusion:
     if holds:
         truth = f"it read {seconds(waiting)}, the true time"
         sentences.append(f"With a wait after every call {truth}.")
-    return Conclusion(holds, bisect((1.5, FAR), factor), rows, sentences)
+    return Conclusion(holds, bisect((1.5, 5), factor), rows, sentences)
 
 
-def _lanes_picture(setting: Setting, outcome: Outcome) -> Picture | None:
+def _lanes_picture(figures: Figures) -> Picture | None:
     """Draw the return of each call and its result."""
+    outcome = figures.outcome
     never = (loop for loop in outcome.loops if loop.loop.style == "never")
     loop = next(never, None)
     calls, first = loop.calls if loop else (), 0
@@ -121,8 +115,8 @@ def _waits(figures: Figures) -> Conclusion:
         f" waited each time, and {seconds(printed)} when it printed a number each time:"
         f" {figures.times('print', 'end')} as much."
     )
-    answer = bisect((DEARER, 2), over(printed, end))
-    return Conclusion(printed >= waited >= DEARER * end, answer, rows, [sentence])
+    answer = bisect((1.15, 2), over(printed, end))
+    return Conclusion(printed >= waited >= 1.15 * end, answer, rows, [sentence])
 
 
 def _held_back(figures: Figures) -> Conclusion:

@@ -10,14 +10,6 @@ from jaxtui.features.lessons.figures import Figures, decimals, near, over
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size
 from jaxtui.format import seconds
 
-PAIRS = 10
-
-FAR = 3.0
-"""The least ratio of the loop's time."""
-
-ALIKE = 3.0
-"""The largest ratio of the hand-batched form to ``vmap`` that counts as alike."""
-
 
 def _tolerance(figures: Figures, on_cpu: float) -> float:
     """Accelerators may round the inputs of a product first."""
@@ -28,7 +20,7 @@ def _ways(figures: Figures) -> Conclusion:
     naive, loop, hand, vmap = map(figures.numbers, ("naive", "loop", "hand", "vmap"))
     tolerance = _tolerance(figures, 1e-4)
     same = near(hand, loop, tolerance) and near(vmap, loop, tolerance)
-    holds, program = len(vmap) == PAIRS and same, figures.text("program")
+    holds, program = len(vmap) == 10 and same, figures.text("program")
 
     def row(what: str, numbers: tuple[float, ...]) -> tuple[object, ...]:
         first = f"{decimals(numbers[:3], 3)}, …"
@@ -49,7 +41,7 @@ def _ways(figures: Figures) -> Conclusion:
         f" the einsum. Its program has no loop and begins with {program}: vmap replaced"
         " the operations of dot by batched ones.",
     )
-    answer = {1: 0, PAIRS: 1}.get(len(naive))
+    answer = {1: 0, 10: 1}.get(len(naive))
     return Conclusion(holds, answer, rows, sentences if holds else ())
 
 
@@ -67,7 +59,7 @@ def _loop_costs(figures: Figures) -> Conclusion:
         f" {seconds(jit)} under jit, {figures.times('loop', 'vmap jit')} less than the"
         " loop."
     )
-    holds = min(loop, vmap) >= FAR * jit
+    holds = min(loop, vmap) >= 3 * jit
     return Conclusion(holds, bisect((2, 5), over(vmap, jit)), rows, [sentence])
 
 
@@ -77,7 +69,7 @@ def _by_hand(figures: Figures) -> Conclusion:
     # What it reads, not the lesson's own size.
     off = max(figures["vmap off"], figures["loop off"])
     apart = over(off, figures["size"])
-    far, alike = loop >= FAR * vmap, vmap <= ALIKE * hand
+    far, alike = loop >= 3 * vmap, vmap <= 3 * hand
     same = apart < _tolerance(figures, 1e-3)
     rows = figures.table(
         ("loop over a jitted function", "loop", "", f"{n} calls and a stack"),

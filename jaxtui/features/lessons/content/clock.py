@@ -10,19 +10,11 @@ from jaxtui.features.lessons.figures import Figures, MissingError, count, over, 
 from jaxtui.features.lessons.trial import (
     Code,
     Trial,
-    jax_case,
+    case_of,
     lesson,
-    numpy_case,
     size,
 )
 from jaxtui.format import figure, seconds
-
-FAR = 5.0
-"""The least factor by which a stopwatch reads too little, before this lesson calls it a
-lie."""
-
-SENTENCE_LENGTH = 300
-"""The characters of the audit's sentence."""
 
 WAIT = "block_until_ready"
 
@@ -39,8 +31,8 @@ def _readings(figures: Figures) -> Conclusion:
         f"The plain call read {seconds(call)}, but the product took {seconds(wait)}:"
         f" {figures.times(WAIT, 'plain call')} as long."
     )
-    answer = bisect((1.25, FAR), over(wait, call))
-    return Conclusion(wait >= FAR * call, answer, rows, [sentence])
+    answer = bisect((1.25, 5), over(wait, call))
+    return Conclusion(wait >= 5 * call, answer, rows, [sentence])
 
 
 def _speeds(figures: Figures) -> Conclusion:
@@ -67,8 +59,8 @@ def _speeds(figures: Figures) -> Conclusion:
     if chip and claimed > chip:
         peak = f"its peak is {fmt.rate(chip)}"
         sentences.append(f"No chip of this kind is that fast: {peak}.")
-    answer = bisect((2, FAR), claimed / real)
-    return Conclusion(claimed >= FAR * real, answer, rows, sentences)
+    answer = bisect((2, 5), claimed / real)
+    return Conclusion(claimed >= 5 * real, answer, rows, sentences)
 
 
 def _audited(figures: Figures) -> Conclusion:
@@ -82,10 +74,10 @@ def _audited(figures: Figures) -> Conclusion:
         ("second program: its clock", mended),
         ("second program: mistakes", (count(remaining),)),
     )
-    audit = figures.text("what the audit says", SENTENCE_LENGTH) if mistakes else ""
+    audit = figures.text("what the audit says", 300) if mistakes else ""
     return Conclusion(
         (mistakes, remaining) == (1, 0),
-        1 if mistakes == 1 and took >= FAR * reading else None,
+        1 if mistakes == 1 and took >= 5 * reading else None,
         rows,
         (audit, f"The second program reads {seconds(mended)}."),
     )
@@ -97,8 +89,8 @@ LESSON = lesson(
     Trial(
         _speeds,
         cases=lambda setting: {
-            "JAX": jax_case(setting.device, "matmul", setting.size),
-            "NumPy": numpy_case("matmul", setting.size),
+            "JAX": case_of("matmul", setting.size, "jit", setting.device),
+            "NumPy": case_of("matmul", setting.size, "numpy"),
         },
     ),
     Trial(_audited, Code(20.0, size)),

@@ -10,9 +10,6 @@ from jaxtui.features.lessons.figures import Figures, count, over
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size
 from jaxtui.format import seconds
 
-SLOWER = 1.5
-"""The factor by which integers must be slower."""
-
 FACTS = {
     "id": "0",
     "process_index": "0",
@@ -198,8 +195,8 @@ def _repaired(figures: Figures) -> Conclusion:
         f"On {place} the int32 product took {seconds(whole)} and the float32 product"
         f" {seconds(single)}: {figures.times('int32', 'float32')}."
     )
-    answer = bisect((1 / SLOWER, SLOWER), over(whole, single))
-    return Conclusion(whole >= SLOWER * single, answer, rows, (sentence, beside))
+    answer = bisect((1 / 1.5, 1.5), over(whole, single))
+    return Conclusion(whole >= 1.5 * single, answer, rows, (sentence, beside))
 
 
 LESSON = lesson(

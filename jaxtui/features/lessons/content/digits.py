@@ -16,9 +16,6 @@ from jaxtui.model import Case
 FORMATS = ("float64", "float32", "float16", "bfloat16")
 """The formats from the most digits to the fewest."""
 
-WORSE = 2.0
-"""The factor by which the error of each next format must be larger."""
-
 _MUCH = 1.25
 """Times that differ by less count as about the same."""
 
@@ -57,7 +54,7 @@ def _products(figures: Figures) -> Conclusion:
         return f"{bytes_text(product.bytes)}, error {fmt.error(errors.get(name))}"
 
     first, *_, last = errors
-    worse = all(wide * WORSE <= narrow for wide, narrow in pairwise(errors.values()))
+    worse = all(wide * 2 <= narrow for wide, narrow in pairwise(errors.values()))
     faster = [name for name in measured if figures[name] * _MUCH < single]
     slower = [name for name in measured if figures[name] > single * _MUCH]
     by = fmt.listed(f"{name} {figures.ratio('float32', name)}" for name in faster)

@@ -10,23 +10,24 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion, Setting
-from jaxtui.features.lessons.figures import Figures, MissingError, count, over, times
-from jaxtui.features.lessons.outcome import Outcome
+from jaxtui.features.lessons.figures import (
+    Figures,
+    MissingError,
+    count,
+    over,
+    times,
+)
 from jaxtui.features.lessons.trial import (
     Code,
     Trial,
-    jax_case,
+    case_of,
     lesson,
-    numpy_case,
     size,
 )
 from jaxtui.format import figure, seconds
 from jaxtui.model import Case, Measurement
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
 from jaxtui.stats import break_even_calls
-
-COSTLY = 1.25
-"""The least ratio of a first call to later ones at which compiling shows."""
 
 TRANSFER = "155 µs GPU, 164 µs TPU"
 FIRST = "2.16 s GPU, 837 ms TPU"
@@ -36,9 +37,9 @@ LATER = "68.9 ms GPU, 16.5 ms TPU"
 def _cases(setting: Setting) -> Mapping[str, Case | None]:
     n, cpu = setting.size, setting.processor
     return {
-        "JAX": jax_case(setting.device, "gram", n),
-        "NumPy": numpy_case("gram", n),
-        "JAX on CPU": jax_case(cpu, "gram", n) if cpu else None,
+        "JAX": case_of("gram", n, "jit", setting.device),
+        "NumPy": case_of("gram", n, "numpy"),
+        "JAX on CPU": case_of("gram", n, "jit", cpu) if cpu else None,
     }
 
 
@@ -67,8 +68,8 @@ def _parts(figures: Figures) -> Conclusion:
         f" {times(over(cold, later))} as long.",
         f"Before it ran, JAX traced, lowered and compiled for {seconds(compiling)}.",
     )
-    answer = bisect((COSTLY, 10), over(cold, later))
-    return Conclusion(cold >= COSTLY * later, answer, rows, sentences)
+    answer = bisect((1.25, 10), over(cold, later))
+    return Conclusion(cold >= 1.25 * later, answer, rows, sentences)
 
 
 # Two slips in a published table.
@@ -128,7 +129,7 @@ def _half(setting: Setting) -> str:
 
 def _kinds(figures: Figures) -> Conclusion:
     traced = figures["traced"]
-    slow = [figures[kind] >= COSTLY * figures[f"{kind} again"] for kind in KINDS]
+    slow = [figures[kind] >= 1.25 * figures[f"{kind} again"] for kind in KINDS]
     ratios = [figures.ratio(kind, f"{kind} again") for kind in KINDS]
     rows = [
         row
@@ -203,8 +204,8 @@ def meeting(jax: Runner | None, numpy: Runner | None) -> int | None:
 def _race_cases(op: str) -> Callable[[Setting], Mapping[str, Case]]:
     def cases(setting: Setting) -> Mapping[str, Case]:
         size = setting.size if op == "gram" else setting.size**2
-        jax = jax_case(setting.device, op, size)
-        return {"JAX": jax, "NumPy": numpy_case(op, size)}
+        jax = case_of(op, size, "jit", setting.device)
+        return {"JAX": jax, "NumPy": case_of(op, size, "numpy")}
 
     return cases
 
@@ -217,7 +218,7 @@ def _race(figures: Figures) -> Conclusion:
     start, meet, gram = (
         jax.first_seconds,
         meeting(jax, numpy),
-        _is_gram(figures.outcome),
+        _is_gram(figures),
     )
     met, caught_up = "never", "JAX never catches up here"
     if meet is not None:
@@ -255,17 +256,19 @@ def _race(figures: Figures) -> Conclusion:
     return Conclusion(holds, answer, rows, sentences)
 
 
-def _is_gram(outcome: Outcome) -> bool:
-    return any(measured.case.op == "gram" for measured in outcome.measurements)
+def _is_gram(figures: Figures) -> bool:
+    return any(
+        case is not None and case.op == "gram" for case in figures.cases.values()
+    )
 
 
-def _race_picture(setting: Setting, outcome: Outcome) -> Picture | None:
+def _race_picture(figures: Figures) -> Picture | None:
     """The race on logarithmic axes; a runner gets as far as it was timed so far."""
-    jax, numpy = (_runner(outcome.find(mode=mode)) for mode in ("jit", "numpy"))
+    jax, numpy = (_runner(figures.find(name)) for name in ("JAX", "NumPy"))
     own = [side for side in (jax, numpy) if side is not None]
     if not own:
         return None
-    meet, published = meeting(jax, numpy), COLAB if _is_gram(outcome) else ()
+    meet, published = meeting(jax, numpy), COLAB if _is_gram(figures) else ()
     # A power of ten with room beyond the meeting.
     last = int(10 ** math.ceil(math.log10(max(_FEWEST_CALLS, 4 * (meet or 1)))))
     series = []

@@ -9,18 +9,11 @@ from jaxtui.features.lessons.figures import Figures, count, over, times
 from jaxtui.features.lessons.trial import (
     Code,
     Trial,
-    jax_case,
+    case_of,
     lesson,
-    numpy_case,
     size,
 )
 from jaxtui.format import bytes_text, figure, seconds
-
-FASTER = 2.0
-"""The least speed-up of jit over eager for the claim to hold."""
-
-FEWER = 2.0
-"""The factor by which the moved bytes must be fewer."""
 
 
 def _compiled(figures: Figures) -> Conclusion:
@@ -41,8 +34,8 @@ def _compiled(figures: Figures) -> Conclusion:
         if figures.has("NumPy")
         else "",
     )
-    answer = bisect((FASTER, 5), over(eager, jit))
-    return Conclusion(eager >= FASTER * jit, answer, rows, sentences)
+    answer = bisect((2, 5), over(eager, jit))
+    return Conclusion(eager >= 2 * jit, answer, rows, sentences)
 
 
 def _kernels(figures: Figures) -> Conclusion:
@@ -69,7 +62,7 @@ def _kernels(figures: Figures) -> Conclusion:
         f"XLA left {left} and {bytes_text(fused)}: {times(over(whole, fused))} less.",
         f"The time went from {seconds(eager)} to {seconds(jit)}.",
     )
-    holds = kernels < steps and whole >= FEWER * fused
+    holds = kernels < steps and whole >= 2 * fused
     answer = 0 if kernels >= steps else 2 if kernels == 1 else 1
     return Conclusion(holds, answer, rows, sentences)
 
@@ -97,9 +90,9 @@ LESSON = lesson(
     Trial(
         _compiled,
         cases=lambda setting: {
-            "NumPy": numpy_case("selu", setting.size),
-            "eager": jax_case(setting.device, "selu", setting.size, "eager"),
-            "jit": jax_case(setting.device, "selu", setting.size),
+            "NumPy": case_of("selu", setting.size, "numpy"),
+            "eager": case_of("selu", setting.size, "eager", setting.device),
+            "jit": case_of("selu", setting.size, "jit", setting.device),
         },
     ),
     Trial(_kernels, Code(4.0, size)),

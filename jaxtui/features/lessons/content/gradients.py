@@ -6,24 +6,20 @@ from bisect import bisect
 from itertools import pairwise
 
 from jaxtui import format as fmt
-from jaxtui.features.lessons.base import Conclusion, Setting
-from jaxtui.features.lessons.figures import Figures, MissingError, decimals, near, over
-from jaxtui.features.lessons.outcome import Outcome
+from jaxtui.features.lessons.base import Conclusion
+from jaxtui.features.lessons.figures import (
+    Figures,
+    MissingError,
+    decimals,
+    near,
+    over,
+)
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size, snippet_device
 from jaxtui.format import seconds
 from jaxtui.plot import Axis, Picture, Series
 
 LOGISTIC = (0.25, 0.19661, 0.10499)
 """The gradient of ``sum_logistic`` at [0, 1, 2], as published."""
-
-CHEAPER = 3.0
-"""The factor by which the fitting mode must be cheaper."""
-
-CHEAP = 8.0
-"""The largest cost of a value and its gradient, in values."""
-
-STEPS = 20
-"""Steps of gradient descent."""
 
 
 def _logistic(figures: Figures) -> Conclusion:
@@ -120,7 +116,7 @@ def _modes(figures: Figures) -> Conclusion:
         f"{'The results agree to' if same else 'But the results differ by'}"
         f" {fmt.error(worst)}.",
     )
-    cheaper = forward >= CHEAPER * reverse and many_reverse >= CHEAPER * many_forward
+    cheaper = forward >= 3 * reverse and many_reverse >= 3 * many_forward
     answer = (0, 2, 1)[bisect((1 / 1.5, 1.5), over(forward, reverse))]
     return Conclusion(same and cheaper, answer, rows, sentences)
 
@@ -143,8 +139,8 @@ def _price(figures: Figures) -> Conclusion:
         f" {seconds(both)}: {figures.times('both', 'value')}.",
         f"One-sided differences would need {fmt.count(n + 1)} values: {differences}.",
     )
-    answer = 0 if ratio <= CHEAP else 1 if ratio < n / 2 else 2
-    return Conclusion(ratio <= CHEAP, answer, rows, sentences)
+    answer = 0 if ratio <= 8 else 1 if ratio < n / 2 else 2
+    return Conclusion(ratio <= 8, answer, rows, sentences)
 
 
 def _minutes(duration: float) -> str:
@@ -159,7 +155,7 @@ def _minutes(duration: float) -> str:
 
 def _descent(figures: Figures) -> Conclusion:
     losses, line = figures.numbers("losses"), figures.numbers("parameters")
-    if len(losses) != STEPS + 1 or len(line) != 2:
+    if len(losses) != 21 or len(line) != 2:
         raise MissingError("losses")
     first, last = losses[0], losses[-1]
     falling = sum(after < before for before, after in pairwise(losses))
@@ -174,12 +170,12 @@ def _descent(figures: Figures) -> Conclusion:
         f"The line is {line[0]:.2f}·x + {line[1]:.2f}. The program defines only the"
         " loss; grad makes the derivative.",
     )
-    answer = 0 if falling == STEPS else 2 if last >= first else 1
-    return Conclusion(falling == STEPS and last < 0.1 * first, answer, rows, sentences)
+    answer = 0 if falling == 20 else 2 if last >= first else 1
+    return Conclusion(falling == 20 and last < 0.1 * first, answer, rows, sentences)
 
 
-def _loss_picture(setting: Setting, outcome: Outcome) -> Picture | None:
-    value = outcome.values.get("losses")
+def _loss_picture(figures: Figures) -> Picture | None:
+    value = figures.outcome.values.get("losses")
     losses = value.numbers if value else ()
     if len(losses) < 2:
         return None

@@ -11,7 +11,7 @@ from jaxtui.features.lessons.figures import (
     count,
     over,
 )
-from jaxtui.features.lessons.trial import Code, Trial, jax_case, lesson
+from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson
 from jaxtui.format import seconds
 
 AGREES = 1e-6
@@ -112,9 +112,9 @@ LESSON = lesson(
     Trial(
         _accuracy,
         cases=lambda setting: {
-            "eager": jax_case(setting.device, "selu", setting.size, "eager"),
-            "jit": jax_case(setting.device, "selu", setting.size),
-            "kernel": jax_case(setting.device, "selu", setting.size, "pallas"),
+            "eager": case_of("selu", setting.size, "eager", setting.device),
+            "jit": case_of("selu", setting.size, "jit", setting.device),
+            "kernel": case_of("selu", setting.size, "pallas", setting.device),
         },
     ),
     Trial(_grid, Code(4.0, _interpret)),

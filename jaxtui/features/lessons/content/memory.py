@@ -10,9 +10,6 @@ from jaxtui.features.lessons.trial import Code, Trial, lesson, size
 from jaxtui.format import seconds
 from jaxtui.machine import malloc
 
-SLOWER = 1.5
-"""The factor by which fresh memory must be slower for the claim to hold."""
-
 FEW = 0.1
 """Page faults for each page of an array that count as none."""
 
@@ -24,7 +21,7 @@ FRESH, REUSED = "fresh memory", "reused memory"
 def _ends(figures: Figures) -> Conclusion:
     fresh, reused = figures[FRESH], figures[REUSED]
     faults, factor = figures["page faults, fresh"], over(fresh, reused)
-    holds: bool | None = fresh >= SLOWER * reused
+    holds: bool | None = fresh >= 1.5 * reused
     cost = f"and each cost {seconds(over(fresh - reused, faults))}"
     sentences = [
         f"With reused memory the line took {seconds(reused)}, with fresh memory"
@@ -41,7 +38,7 @@ def _ends(figures: Figures) -> Conclusion:
         ("with fresh memory", FRESH, "1.7 ms"),
         ("page faults of a call, fresh", (count(faults),), "980"),
     )
-    answer = None if holds is None else bisect((SLOWER, 3), factor)
+    answer = None if holds is None else bisect((1.5, 3), factor)
     return Conclusion(holds, answer, rows, sentences)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import Figures, fastest, over, times
-from jaxtui.features.lessons.trial import Code, Trial, jax_case, lesson, numpy_case
+from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson
 from jaxtui.format import figure, seconds
 from jaxtui.model import Case, Inputs
 
@@ -25,10 +25,10 @@ def _five_cases(setting: Setting) -> Mapping[str, Case | None]:
     n = setting.size
 
     def eager(device: str | None, inputs: Inputs) -> Case | None:
-        return jax_case(device, "gram", n, "eager", inputs) if device else None
+        return case_of("gram", n, "eager", device, inputs) if device else None
 
     return {
-        "A": numpy_case("gram", n),
+        "A": case_of("gram", n, "numpy"),
         "B": eager(setting.processor, "host"),
         "C": eager(setting.processor, "device"),
         "D": eager(setting.accelerator, "host"),
@@ -106,10 +106,10 @@ def _five(figures: Figures) -> Conclusion:
 def _two_cases(setting: Setting) -> Mapping[str, Case]:
     n, device = setting.size, setting.processor or setting.device
     return {
-        "NumPy x·xᵀ": numpy_case("gram", n),
-        "NumPy a·b": numpy_case("matmul", n),
-        "JAX x·xᵀ": jax_case(device, "gram", n),
-        "JAX a·b": jax_case(device, "matmul", n),
+        "NumPy x·xᵀ": case_of("gram", n, "numpy"),
+        "NumPy a·b": case_of("matmul", n, "numpy"),
+        "JAX x·xᵀ": case_of("gram", n, "jit", device),
+        "JAX a·b": case_of("matmul", n, "jit", device),
     }
 
 

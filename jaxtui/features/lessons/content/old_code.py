@@ -2,53 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import partial
-
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion
-from jaxtui.features.lessons.figures import VALUE_LENGTH, Figures, decimals
+from jaxtui.features.lessons.figures import (
+    VALUE_LENGTH,
+    Figures,
+    MissingError,
+    decimals,
+)
 from jaxtui.features.lessons.trial import Code, Trial, lesson
-
-Forms = Mapping[str, tuple[str, str]]
-
-MOVED: Forms = {
-    "jax.lib.xla_bridge": (
-        "internal, and gone since JAX 0.8",
-        "jax.default_backend()",
-    ),
-    "jax.tools.colab_tpu": ("a TPU VM needs no set-up", "jax.devices()"),
-    "x.device()": (
-        "device is a property; devices() is a set",
-        "jnp.ones(3).devices()",
-    ),
-    "jax.config": (
-        "no longer a module to import from",
-        "jax.config.jax_enable_x64",
-    ),
-    "jax.tree_map": ("renamed", "jax.tree.map(jnp.sin, [0.0])"),
-}
-"""Names that were moved or removed: why they fail, and what one writes today."""
-
-MISCALLED: Forms = {
-    "sparse.BCOO(dense)": (
-        "the constructor takes (data, indices) and shape",
-        "sparse.BCOO.fromdense(dense)",
-    ),
-    "sparse.BCOO(data, indices)": (
-        "data and indices are one argument, a tuple",
-        "sparse.BCOO((data, indices), shape=(2, 2))",
-    ),
-    "lax.switch(i, f, g, x)": (
-        "the branches are one argument, a list",
-        "lax.switch(i, [jnp.sin, jnp.cos], x)",
-    ),
-    "randint without shape": (
-        "a single number has the shape ()",
-        "random.randint(key, (), minval=0, maxval=4)",
-    ),
-}
-"""Calls that are refused, likewise."""
 
 
 def _reads(figures: Figures, name: str) -> str:
@@ -64,16 +26,22 @@ def _version(figures: Figures) -> str:
     return f"jax {host.jax}" if host else "this JAX"
 
 
-def _forms(forms: Forms, figures: Figures) -> Conclusion:
+def _forms(figures: Figures) -> Conclusion:
     """Conclude from forms as they were, and as they are."""
+    names = figures.outcome.values
+    forms = [
+        form for form, _, old in (n.rpartition(", ") for n in names) if old == "old"
+    ]
+    if not forms:
+        raise MissingError("old forms")
     old = {form: figures.value(f"{form}, old") for form in forms}
     working = [form for form, v in old.items() if not v.error and not v.warnings]
     broken = [form for form in forms if not figures.succeeded(f"{form}, new")]
     kinds = [v.error.partition(":")[0] for v in old.values() if v.error]
     rows: list[tuple[object, ...]] = []
-    for form, (why, today) in forms.items():
-        rows.append((form, (_reads(figures, f"{form}, old"),), "", why))
-        rows.append(("  today", f"{form}, new", "", today))
+    for form in forms:
+        rows.append((form, (_reads(figures, f"{form}, old"),)))
+        rows.append(("  today", f"{form}, new"))
     number = len(forms)
     sentences = [
         f"On {_version(figures)} {number - len(working)} of {number} old forms fail or"
@@ -126,8 +94,8 @@ def _keys(figures: Figures) -> Conclusion:
 
 LESSON = lesson(
     "old-code",
-    Trial(partial(_forms, MOVED)),
-    Trial(partial(_forms, MISCALLED)),
+    Trial(_forms),
+    Trial(_forms),
     Trial(_keys, Code(2.0)),
     sizes={"cpu": 1},
 )

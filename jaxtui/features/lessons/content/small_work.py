@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import math
 from bisect import bisect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossing import Crossing, bisection, last_crossing, ratio_of
-from jaxtui.features.lessons.base import Conclusion, Row, Setting, Text
-from jaxtui.features.lessons.figures import Figures, MissingError, fastest, over
-from jaxtui.features.lessons.outcome import Outcome
+from jaxtui.features.lessons.base import Conclusion, Setting, Text
+from jaxtui.features.lessons.figures import (
+    Figures,
+    MissingError,
+    fastest,
+    over,
+)
 from jaxtui.features.lessons.trial import (
     Trial,
-    jax_case,
+    case_of,
     lesson,
-    numpy_case,
     snippet_device,
 )
 from jaxtui.format import seconds
@@ -32,13 +35,10 @@ FEWEST = 10
 LARGE = 1_000_000
 """Elements above which the cases take turns among themselves only."""
 
-LABELS: dict[Mode, str] = {
-    "numpy": "NumPy",
-    "eager": "JAX, eager",
-    "jit": "JAX, jit",
-    "tensorflow": "TensorFlow",
-}
+LABELS: dict[Mode, str] = {"numpy": "NumPy", "eager": "JAX, eager", "jit": "JAX, jit"}
 """The names of the modes in tables and plots."""
+
+PAIR: tuple[Mode, Mode] = ("numpy", "jit")
 
 LONGEST_LIST = 100_000
 """Elements of the longest Python list: a tenth of a second at most."""
@@ -46,49 +46,35 @@ LONGEST_LIST = 100_000
 SURE = 1.1
 """The ratio above which faster is not by chance."""
 
-SEARCHES = 8
-"""Sizes that are tried at most."""
-
-FLAT = 2.0
-"""Ten times the work in less than so many times the time: hardly any of it is work."""
-
 
 def _cases(setting: Setting, elements: int) -> tuple[Case, ...]:
     """The cases of NumPy, eager and compiled JAX at a size."""
-    jit = jax_case(setting.device, OP, elements)
-    return numpy_case(OP, elements), replace(jit, mode="eager"), jit
+    jit = case_of(OP, elements, "jit", setting.device)
+    return case_of(OP, elements, "numpy"), replace(jit, mode="eager"), jit
 
 
-def _points(outcome: Outcome, mode: Mode) -> list[tuple[int, float]]:
-    return sorted(
-        (measured.case.size, measured.ready.median)
-        for measured in outcome.measurements
+def _times(figures: Figures, mode: Mode) -> dict[int, float]:
+    """Return seconds by elements."""
+    return {
+        measured.case.size: measured.ready.median
+        for measured in figures.outcome.measurements
         if measured.case.mode == mode and measured.ready
-    )
-
-
-def _ready(outcome: Outcome, mode: Mode, size: int) -> float:
-    if not (ready := outcome.ready(mode=mode, size=size)):
-        raise MissingError(f"{LABELS[mode]} {fmt.count(size)}")
-    return ready
+    }
 
 
 def _picture(
-    curves: Mapping[str, Sequence[tuple[int, float]]],
-    title: str,
-    marks: tuple[Mark, ...] = (),
+    curves: Mapping[str, Mapping[int, float]], title: str, *marks: Mark
 ) -> Picture | None:
     """Curves of seconds over elements; ``None`` without a point."""
-    series = tuple(
-        Series(
-            label, [float(x) for x, _ in points], [y for _, y in points], points=True
-        )
-        for label, points in curves.items()
-        if points
-    )
+    series = []
+    for label, times in curves.items():
+        if times:
+            elements = sorted(times)
+            seconds = [times[n] for n in elements]
+            series.append(Series(label, [*map(float, elements)], seconds, points=True))
     x = Axis("elements", log=True, format=fmt.tick_size)
     y = Axis("", log=True, format=fmt.tick_seconds)
-    return Picture(series, x, y, title, marks) if series else None
+    return Picture(tuple(series), x, y, title, marks) if series else None
 
 
 # From ten elements to millions.
@@ -114,11 +100,7 @@ def _sweep_works(setting: Setting) -> tuple[Work, ...]:
         cases = tuple(case for n in some for case in _cases(setting, n))
         if cases:
             works.append(Experiment(cases=cases, budget_seconds=budget))
-    works.append(_lists(setting))
-    if any(op.name == OP and "tensorflow" in op.modes for op in setting.ops):
-        # One case first: where TensorFlow is missing, it is said once.
-        works.append(_tensorflow([FEWEST], 1.0))
-    return tuple(works)
+    return (*works, _lists(setting))
 
 
 def _lists(setting: Setting) -> Snippet:
@@ -150,35 +132,21 @@ def _list(elements: int) -> str:
     return f"list of {elements}"
 
 
-def _tensorflow(some: Sequence[int], budget: float) -> Experiment:
-    cases = tuple(replace(numpy_case(OP, n), mode="tensorflow") for n in some)
-    return Experiment(cases=cases, budget_seconds=budget)
-
-
-def _with_tensorflow(setting: Setting, outcome: Outcome, done: int) -> Work | None:
-    """Return the other sizes in TensorFlow, where the first one ran."""
-    smallest, *larger = sizes(setting)
-    chosen = [n for n in larger if n <= 10 * LARGE]
-    if done or not chosen or outcome.find(mode="tensorflow", size=smallest) is None:
-        return None
-    return _tensorflow(chosen[1::2] or chosen, 3.0)
-
-
-def _sweep_picture(setting: Setting, outcome: Outcome) -> Picture | None:
-    listed = ((n, outcome.seconds(_list(n))) for n in _lengths(setting))
-    lists = [(n, duration) for n, duration in listed if duration is not None]
-    modes = {label: _points(outcome, mode) for mode, label in LABELS.items()}
-    return _picture({"Python list": lists, **modes}, "sigmoid, time per call")
+def _curves(figures: Figures) -> dict[str, dict[int, float]]:
+    lengths = (n for n in _lengths(figures.setting) if figures.has(_list(n)))
+    lists = {n: figures[_list(n)] for n in lengths}
+    modes = {label: _times(figures, mode) for mode, label in LABELS.items()}
+    return {"Python list": lists, **modes}
 
 
 def _sweep(figures: Figures) -> Conclusion:
-    outcome, most = figures.outcome, figures.setting.size
-    few, many = (
-        {mode: _ready(outcome, mode, n) for mode in ("numpy", "eager", "jit")}
-        for n in (FEWEST, most)
-    )
-    numpy_wins = few["jit"] >= SURE * few["numpy"]
-    jit_wins = many["numpy"] >= SURE * many["jit"]
+    curves, most = _curves(figures), figures.setting.size
+    for label in LABELS.values():
+        if not curves[label].keys() >= {FEWEST, most}:
+            raise MissingError(label)
+    _, numpy, eager, jit = curves.values()
+    numpy_wins = jit[FEWEST] >= SURE * numpy[FEWEST]
+    jit_wins = numpy[most] >= SURE * jit[most]
     why = (
         "Dispatching a call to JAX costs the same however small the array is; only a"
         " large array makes up for it."
@@ -188,34 +156,23 @@ def _sweep(figures: Figures) -> Conclusion:
     if not numpy_wins:
         why = "For few elements NumPy was not clearly faster."
     sentences = (
-        f"For {FEWEST} elements NumPy took {seconds(few['numpy'])}, compiled JAX"
-        f" {seconds(few['jit'])} and eager JAX {seconds(few['eager'])}; for"
-        f" {fmt.count(most)} NumPy took {seconds(many['numpy'])} and compiled JAX"
-        f" {seconds(many['jit'])}.",
+        f"For {FEWEST} elements NumPy took {seconds(numpy[FEWEST])}, compiled JAX"
+        f" {seconds(jit[FEWEST])} and eager JAX {seconds(eager[FEWEST])}; for"
+        f" {fmt.count(most)} NumPy took {seconds(numpy[most])} and compiled JAX"
+        f" {seconds(jit[most])}.",
         why,
     )
-    answer = fastest(figures.get(_list(FEWEST)), *few.values())
-    return Conclusion(numpy_wins and jit_wins, answer, _span_rows(figures), sentences)
-
-
-def _span_rows(figures: Figures) -> tuple[Row, ...]:
-    """A row for each way, of its smallest and its largest size.
-
-    TensorFlow has one where it is installed.
-    """
-    lengths = (n for n in _lengths(figures.setting) if figures.has(_list(n)))
-    curves = {"Python list": [(n, figures[_list(n)]) for n in lengths]}
-    curves |= {label: _points(figures.outcome, mode) for mode, label in LABELS.items()}
     rows = []
-    for label, points in curves.items():
-        if not points:
-            continue
-        first, (largest, last) = points[0][1], points[-1]
-        short = f"up to {fmt.count(largest)} elements"
-        remark = short if largest < figures.setting.size else ""
-        ends = fmt.figure(first), " … ", fmt.figure(last)
-        rows.append((label, ends, "", remark))
-    return figures.table(*rows)
+    for label, times in curves.items():
+        if times:
+            least, many = min(times), max(times)
+            remark = f"up to {fmt.count(many)} elements" if many < most else ""
+            ends = fmt.figure(times[least]), " … ", fmt.figure(times[many])
+            rows.append((label, ends, "", remark))
+    few = (side[FEWEST] for side in (numpy, eager, jit))
+    answer = fastest(figures.get(_list(FEWEST)), *few)
+    table = figures.table(*rows)
+    return Conclusion(numpy_wins and jit_wins, answer, table, sentences)
 
 
 # Where JAX overtakes.
@@ -232,40 +189,36 @@ def _first_sizes(setting: Setting) -> tuple[int, ...]:
     return FEWEST, many // 10, many
 
 
-def _crossing(outcome: Outcome) -> Crossing | None:
+def _crossing(figures: Figures) -> Crossing | None:
     """The last size at which compiled JAX overtakes, as far as it is known."""
-    pairs = (
-        (measured, outcome.find(mode="jit", size=measured.case.size))
-        for measured in outcome.measurements
-        if measured.case.mode == "numpy"
+    numpy, jit = (
+        {m.case.size: m for m in figures.outcome.measurements if m.case.mode == mode}
+        for mode in PAIR
     )
-    ratios = [
-        (numpy.case.size, ratio)
-        for numpy, jit in pairs
-        if jit is not None and (ratio := ratio_of(numpy, jit))
-    ]
-    crossing = last_crossing(sorted(ratios))
+    both = sorted(numpy.keys() & jit.keys())
+    ratios = ((n, ratio_of(numpy[n], jit[n])) for n in both)
+    crossing = last_crossing([(n, ratio) for n, ratio in ratios if ratio])
     return crossing if crossing and crossing.faster == "second" else None
 
 
-def _next_search(setting: Setting, outcome: Outcome, done: int) -> Work | None:
-    crossing = _crossing(outcome)
-    if crossing is None or done >= SEARCHES:
+def _next_search(figures: Figures, done: int) -> Work | None:
+    crossing = _crossing(figures)
+    if crossing is None or done >= 8:
         return None
     between = bisection(crossing)
-    return None if between is None else _pairs(setting, 1.2, between)
+    return None if between is None else _pairs(figures.setting, 1.2, between)
 
 
-def _crossing_picture(setting: Setting, outcome: Outcome) -> Picture | None:
-    curves = {"NumPy": _points(outcome, "numpy"), "JAX, jit": _points(outcome, "jit")}
-    crossing = _crossing(outcome)
-    marks = (Mark(crossing.at, "equal"),) if crossing else ()
-    return _picture(curves, "time per call", marks)
+def _crossing_picture(figures: Figures) -> Picture | None:
+    curves = {LABELS[mode]: _times(figures, mode) for mode in PAIR}
+    crossing = _crossing(figures)
+    marks = [Mark(crossing.at, "equal")] if crossing else []
+    return _picture(curves, "time per call", *marks)
 
 
 def _overtaking(figures: Figures) -> Conclusion:
-    outcome, (few, *_, many) = figures.outcome, _first_sizes(figures.setting)
-    numpy, jit = (dict(_points(outcome, mode)) for mode in ("numpy", "jit"))
+    few, *_, many = _first_sizes(figures.setting)
+    numpy, jit = (_times(figures, mode) for mode in PAIR)
     tried = sorted(numpy.keys() & jit.keys())
     if few not in tried or many not in tried:
         raise MissingError(f"{fmt.count(few)} or {fmt.count(many)} elements")
@@ -275,7 +228,7 @@ def _overtaking(figures: Figures) -> Conclusion:
         pair = ("NumPy ", fmt.figure(numpy[n])), "", ("jit ", fmt.figure(jit[n]))
         rows.append((f"{fmt.count(n)} elements", *pair))
     table = figures.table(*rows)
-    if crossing := _crossing(outcome):
+    if crossing := _crossing(figures):
         below, above = fmt.count(crossing.below), fmt.count(crossing.above)
         sentences = (
             f"Compiled JAX overtakes NumPy between {below} and {above} elements, where"
@@ -303,14 +256,14 @@ def _tiny_cases(setting: Setting) -> Mapping[str, Case]:
     for n in (FEWEST, 10 * FEWEST):
         names = (f"NumPy {n}", f"eager {n}", f"jit {n}")
         cases |= zip(names, _cases(setting, n), strict=True)
-    return {**cases, "jit large": jax_case(setting.device, OP, LARGE // 10)}
+    return {**cases, "jit large": case_of(OP, LARGE // 10, "jit", setting.device)}
 
 
 def _dispatch(figures: Figures) -> Conclusion:
     eager = over(figures["eager 100"], figures["eager 10"])
     jit, ten = over(figures["jit 100"], figures["jit 10"]), figures["jit 10"]
     work = FEWEST * over(figures["jit large"], LARGE // 10)
-    holds = max(eager, jit) < FLAT
+    holds = max(eager, jit) < 2
 
     def row(who: str, name: str) -> tuple[str, Text, str, Text]:
         cells = figures.cell(f"{name} 10"), " and ", figures.cell(f"{name} 100")
@@ -334,12 +287,16 @@ def _dispatch(figures: Figures) -> Conclusion:
         "Eager JAX dispatches each of its four steps:"
         f" {figures.ratio('eager 10', 'jit 10')} the time of the compiled call.",
     )
-    return Conclusion(holds, bisect((FLAT, 5), jit), rows, sentences)
+    return Conclusion(holds, bisect((2, 5), jit), rows, sentences)
 
 
 LESSON = lesson(
     "small-work",
-    Trial(_sweep, works=_sweep_works, follow=_with_tensorflow, picture=_sweep_picture),
+    Trial(
+        _sweep,
+        works=_sweep_works,
+        picture=lambda figures: _picture(_curves(figures), "sigmoid, time per call"),
+    ),
     Trial(
         _overtaking,
         works=lambda here: (_pairs(here, 4.0, *_first_sizes(here)),),

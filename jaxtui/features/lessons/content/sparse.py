@@ -9,23 +9,14 @@ from itertools import pairwise
 
 from jaxtui import format as fmt
 from jaxtui.analysis.crossing import crossing_size
-from jaxtui.features.lessons.base import Conclusion, Setting
+from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.figures import Figures, count, over, times
-from jaxtui.features.lessons.outcome import Outcome
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size
 from jaxtui.format import bytes_text, figure, seconds
 from jaxtui.plot import Axis, Mark, Picture, Series
 
 DENSITIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 """Shares of the elements that are not zero."""
-
-CLEAR = 1.5
-"""The factor by which one product must be faster or slower than the other."""
-
-LOOP_STEPS = 200
-
-FAR = 2.0
-"""The factor by which the unrolled loop must take longer to compile."""
 
 
 def _stored(figures: Figures) -> Conclusion:
@@ -75,7 +66,7 @@ def _crossing(figures: Figures) -> Conclusion:
     dense, names = figures["dense"], [_name(density) for density in DENSITIES]
     points = [figures[name] for name in names]
     at = crossover([*zip(DENSITIES, points, strict=True)], dense)
-    wins, loses = dense >= CLEAR * points[0], points[-1] >= CLEAR * dense
+    wins, loses = dense >= 1.5 * points[0], points[-1] >= 1.5 * dense
     beside = [f"{figures.ratio(name, 'dense')} the dense product" for name in names]
     where = "not between 0.1 % and 30 %" if at is None else "interpolated"
     rows = figures.table(
@@ -107,19 +98,19 @@ def _crossing(figures: Figures) -> Conclusion:
     return Conclusion(wins and loses and at is not None, answer, rows, sentences)
 
 
-def _density_picture(setting: Setting, outcome: Outcome) -> Picture | None:
-    timed = ((density, outcome.seconds(_name(density))) for density in DENSITIES)
-    points = [(density, seconds) for density, seconds in timed if seconds]
-    dense = outcome.seconds("dense")
-    if len(points) < 2 or dense is None:
+def _density_picture(figures: Figures) -> Picture | None:
+    timed = [density for density in DENSITIES if figures.has(_name(density))]
+    points = [(density, figures[_name(density)]) for density in timed]
+    if len(points) < 2 or not figures.has("dense"):
         return None
-    densities, at = [density for density, _ in points], crossover(points, dense)
+    dense = figures["dense"]
+    at = crossover(points, dense)
     return Picture(
         (
-            Series("BCOO", densities, [seconds for _, seconds in points], points=True),
-            Series("dense", densities, [dense] * len(densities)),
+            Series("BCOO", timed, [seconds for _, seconds in points], points=True),
+            Series("dense", timed, [dense] * len(timed)),
         ),
-        Axis("density", log=True, format=fmt.percent, ticks=densities),
+        Axis("density", log=True, format=fmt.percent, ticks=timed),
         Axis("time", log=True, format=fmt.tick_seconds),
         "Product by density",
         () if at is None else (Mark(at, fmt.percent(at)),),
@@ -182,8 +173,8 @@ def _loops(figures: Figures) -> Conclusion:
         f" {times(over(python, fori))} as long. Which one runs faster depends on the"
         " body and the backend.",
     )
-    longer = unrolled >= LOOP_STEPS * looped and python >= FAR * fori
-    answer = bisect((1.5, LOOP_STEPS), over(unrolled, looped))
+    longer = unrolled >= 200 * looped and python >= 2 * fori
+    answer = bisect((1.5, 200), over(unrolled, looped))
     return Conclusion(longer and apart < 1e-3, answer, rows, sentences)
 
 
