@@ -301,26 +301,20 @@ class Session(Generic[_State]):
             # It was to be stopped between two processes.
             self._end("cancelled")
 
-    async def play(
-        self,
-        series: _Series,
-        purpose: Purpose,
-        after: Callable[[_Series], object] = lambda series: None,
-    ) -> _Series:
+    async def play(self, series: _Series, purpose: Purpose) -> _Series:
         """Run the works of a series one after the other.
 
         Args:
             series: is in ``state.series`` meanwhile and afterwards, whatever happens.
             purpose: of its runs.
-            after: called after each work.
 
         Raises:
             RunRefusedError: Something else runs, or a work means nothing here.
             EngineUnavailableError: There is no engine to go on with.
         """
         async with aclosing(self._steps(series, purpose)) as steps:
-            async for reached in steps:
-                after(reached)
+            async for _ in steps:
+                pass
         return self.state.series[purpose]  # type: ignore[return-value]
 
     async def _steps(

@@ -122,7 +122,7 @@ async def check(app: JaxtuiApp, pilot: Screen) -> None:
 async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
     """The first step of the first lesson, predicted and run."""
     await pilot.press("3")
-    await until(pilot, lambda: bool(app.query("LessonList")))
+    await until(pilot, lambda: bool(app.query("LearnPane")))
     await pilot.press("enter", "c", "r")
     await until(pilot, lambda: app.session.state.running)
     await until(pilot, lambda: not app.session.state.running)

@@ -580,9 +580,7 @@ class JaxtuiApp(BaseApp):
     def _open_lesson(self, index: int) -> None:
         async def show() -> None:
             await self.fill("learn")
-            LessonList = part("lessons", "screen").LessonList  # noqa: N806
-            for lessons in self.query(LessonList):
-                lessons.post_message(LessonList.Opened(index))
+            self.query_one(part("lessons", "screen").LearnPane).open_lesson(index)
 
         self.show_tab("learn")
         self.call_later(show)

@@ -293,7 +293,7 @@ LEARN: Effects = {
             *(f"answer({number})" for number in range(1, 5)),
             "select",
         ),
-        lambda s: s.changed("course"),
+        lambda s: s.changed("course") or "step; Esc" in s.message,
     ),
 }
 

@@ -189,7 +189,7 @@ class _Course(Driver):
                     [*([] if first else [""]), _text(opening.opening(first=first)), ""]
                 )
             )
-            if step.question and can_ask():
+            if can_ask():
                 guessed = await guess(view.LETTERS[: len(step.question.choices)])
         try:
             async with self.progress():
@@ -200,7 +200,7 @@ class _Course(Driver):
             self.played += (run,)
             if not self._as_json:
                 trouble = words.why(run.outcome.problem)
-                page = _page(lesson, number, run, Attempt(guessed, run, (), trouble))
+                page = _page(lesson, number, run, Attempt(guessed, run, trouble))
                 if drawing := plot(page.figures.picture, elsewhere=COLUMNS):
                     print_stdout(join_painted((drawing, "")))
                 print_stdout(_text(page.ending()))

@@ -33,8 +33,6 @@ class Attempt(msgspec.Struct, frozen=True):
     """Index of a choice."""
     run: StepRun | None = None
     """The last run that got to its end; while there is none, the last one."""
-    works: tuple[Work, ...] = ()
-    """The works of that run."""
     trouble: str = ""
     """The reason why the last run came to nothing, in a sentence or two."""
 
@@ -52,8 +50,6 @@ class Course(msgspec.Struct, frozen=True):
 
     lessons: tuple[Lesson, ...] = ()
     """The lessons in the order of the course."""
-    unreadable: Mapping[str, str] = msgspec.field(default_factory=dict)
-    """Names of lessons that cannot be loaded, and why."""
     progress: progress.Progress = msgspec.field(default_factory=progress.Progress)
     """The progress of earlier sessions."""
     open: int | None = None
@@ -154,12 +150,10 @@ class Course(msgspec.Struct, frozen=True):
             lesson.check_size(new_size)
         return replace(self, sizes={**self.sizes, self.open: fitting})
 
-    def after_run(
-        self, place: Place, run: StepRun | None, works: Sequence[Work], trouble: str
-    ) -> Course:
+    def after_run(self, place: Place, run: StepRun | None, trouble: str) -> Course:
         """After a run has ended; an earlier conclusion survives trouble."""
         before = self.attempt_at(place)
-        after = Attempt(before.prediction, run, tuple(works), trouble)
+        after = Attempt(before.prediction, run, trouble)
         if trouble and before.complete:
             after = replace(before, trouble=trouble)
         fitted = self.fitted
@@ -172,15 +166,7 @@ class Course(msgspec.Struct, frozen=True):
 
 
 def load_course() -> Course:
-    """All lessons; one that cannot be loaded does not take the others."""
-    readable: list[Lesson] = []
-    unreadable: dict[str, str] = {}
-    for name in lessons.NAMES:
-        try:
-            readable.append(lessons.load(name))
-        except Exception as error:  # noqa: PERF203 whatever a lesson does wrong
-            unreadable[name] = f"{type(error).__name__}: {error}"
-    return Course(tuple(readable), unreadable, progress.read())
+    return Course(lessons.load_all(), progress=progress.read())
 
 
 def seconds_of(works: Iterable[Work]) -> float:

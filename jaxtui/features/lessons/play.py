@@ -117,7 +117,7 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
         return replace(open_claim, sentences=(), doubts=incomplete)
     varied = [step.conclude(setting, variant) for variant in outcome.variants]
     unsteady = conclusion.holds is False and any(other.holds for other in varied)
-    right = step.question.right if step.question else None
+    right = step.question.right
     answers = (
         {right} if right is not None else {c.answer for c in (conclusion, *varied)}
     )

@@ -123,22 +123,6 @@ def about(lesson: Lesson) -> RenderableType:
     return Text(f"{lesson.summary}{needs}")
 
 
-def steps(lesson: Lesson, done: Sequence[bool]) -> RenderableType:
-    """The titles of its steps, those that are done with a mark."""
-    return Group(
-        *(
-            _hanging(
-                f"{'✓' if complete else '○'} {number}",
-                step.title,
-                "pass" if complete else "label",
-            )
-            for number, (step, complete) in enumerate(
-                zip(lesson.steps, done, strict=True), 1
-            )
-        )
-    )
-
-
 def contents(lessons: Sequence[Lesson], done: Sequence[Sequence[bool]]) -> Group:
     """The list with what each lesson is about."""
     lines: list[RenderableType] = []
@@ -247,11 +231,6 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return "broken" if self.attempt.trouble else "before"
 
     @property
-    def works(self) -> tuple[Work, ...]:
-        """All that it has run, or would run."""
-        return self.attempt.works or self.figures.works
-
-    @property
     def seconds_left(self) -> float:
         """Return the seconds until the run ends, at most."""
         done, job = self.run.done if self.run is not None else 0, self.job
@@ -274,7 +253,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def asks(self) -> bool:
         """A prediction can be made."""
-        return self.step.question is not None and self.stage in ("before", "broken")
+        return self.stage in ("before", "broken")
 
     @property
     def title(self) -> str:
@@ -308,17 +287,14 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return Prose(self.step.setup)
 
     @property
-    def asked(self) -> RenderableType:
-        """The question or, where there is none, the claim."""
-        question = self.step.question
-        text = question.text if question else f"Claim: {self.step.claim}"
-        return styled(text, "strong")
+    def asked(self) -> Text:
+        """The question."""
+        return styled(self.step.question.text, "strong")
 
     def choices(self) -> list[RenderableType]:
         """The choices: what was predicted and, once it is known, what is right."""
-        question = self.step.question
-        texts = question.choices if question else ()
-        return [self._choice(index, text) for index, text in enumerate(texts)]
+        texts = enumerate(self.step.question.choices)
+        return [self._choice(index, text) for index, text in texts]
 
     def _choice(self, index: int, text: str) -> RenderableType:
         predicted = index == self.attempt.prediction
@@ -369,8 +345,6 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     def _prediction(self, conclusion: Conclusion) -> list[Text]:
         """Write how the prediction turned out."""
-        if self.step.question is None:
-            return []
         choices, prediction = self.step.question.choices, self.attempt.prediction
         answer = conclusion.answer
         if prediction is None:
@@ -405,9 +379,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         lines: list[RenderableType] = [Fitted(meter)]
         if job is not None and job.doing:
             lines.append(styled(job.doing))
-        prediction, question = self.attempt.prediction, self.step.question
-        if prediction is not None and question is not None:
-            said = f"You predicted: {question.choices[prediction]}"
+        prediction = self.attempt.prediction
+        if prediction is not None:
+            said = f"You predicted: {self.step.question.choices[prediction]}"
             lines.append(styled(said, "chosen"))
         return Group(*lines)
 
@@ -426,7 +400,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         """Write the programs."""
         if self.setting is None:
             return Text("It depends on the device.", "muted")
-        return apart(*map(program, self.works))
+        return apart(*map(program, self.figures.works))
 
     def explanation(self) -> RenderableType:
         """Write the lesson's explanation, and the sources of the figures."""
@@ -463,7 +437,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         title = Text.assemble(
             (self.title, "strong"), "\n", ("-" * len(self.title), "muted")
         )
-        asked = Group(self.asked, *self.choices()) if self.step.question else ""
+        asked = Group(self.asked, *self.choices())
         return apart(summary if first else "", title, self.setup, self.program(), asked)
 
     def ending(self) -> RenderableType:

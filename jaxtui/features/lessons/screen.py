@@ -16,7 +16,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 from textual.content import Content
-from textual.message import Message
 from textual.reactive import reactive
 from textual.widgets import ContentSwitcher, OptionList
 from textual.widgets.option_list import Option
@@ -29,7 +28,7 @@ from jaxtui.features.lessons.course import Course, Place, load_course, seconds_o
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.features.lessons.report import Page, PageFigures
 from jaxtui.features.lessons.step import QuestionPanel, StepView
-from jaxtui.model import SelectionError, Work
+from jaxtui.model import SelectionError
 from jaxtui.session import RunRefusedError
 from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
 from jaxtui.tui.colors import series_colors
@@ -37,109 +36,10 @@ from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList
-from jaxtui.ui.report import SVG_PLOT, Plot, as_svg, styled
+from jaxtui.ui.report import SVG_PLOT, Plot, as_svg
 from jaxtui.ui.screen import Sheet
 from jaxtui.view import words
 from jaxtui.view.export import file_stem
-
-
-class LessonList(Container):
-    """The lessons; below or beside them what the one under the cursor is about."""
-
-    DEFAULT_CSS = """
-    LessonList {
-        layout: vertical; height: 1fr;
-        #lesson-list { height: 1fr; padding: 0; }
-        #lesson-about { height: auto; max-height: 40%; }
-        PanelList {
-            height: 1fr; scrollbar-gutter: stable;
-            &, &:focus { background: transparent; }
-            & > .option-list--option-highlighted { background: $panel; }
-            &:focus > .option-list--option-highlighted {
-                background: $panel; color: $foreground;
-            }
-        }
-        &.-wide {
-            layout: horizontal;
-            #lesson-list { width: 72; max-width: 70%; }
-            #lesson-about { width: 1fr; height: 1fr; max-height: 100%; }
-        }
-    }
-    """
-
-    class Opened(Message):
-        """A lesson was chosen."""
-
-        def __init__(self, index: int) -> None:
-            super().__init__()
-            self.index = index
-
-    def __init__(self) -> None:
-        super().__init__(id="lessons")
-        self._course = Course()
-        self._seconds: tuple[float | None, ...] = ()
-
-    def compose(self) -> ComposeResult:
-        with Panel("lessons", [Hint("Enter", "open", "enter")], id="lesson-list"):
-            yield PanelList()
-        with Panel("about", id="lesson-about"):
-            yield Sheet(id="lesson-summary")
-
-    def show(self, course: Course, seconds: tuple[float | None, ...]) -> None:
-        """Write the entries that changed.
-
-        Args:
-            course: what was done.
-            seconds: what each lesson takes at most, where it is known.
-        """
-        self._course, self._seconds = course, seconds
-        names = self.query_one(OptionList)
-        done = [course.done(index) for index in range(len(course.lessons))]
-        console = self.app.console
-        entries = [
-            Content.from_rich_text(text, console)
-            for text in view.entries(course.lessons, done, seconds)
-        ]
-        if len(names.options) != len(entries):
-            names.clear_options()
-            names.add_options(map(Option, entries))
-            names.highlighted = 0 if entries else None
-        for index, text in enumerate(entries):
-            if names.get_option_at_index(index).prompt != text:
-                names.replace_option_prompt_at_index(index, text)
-        every = [step for steps in done for step in steps]
-        title = f"lessons · {sum(every)} of {len(every)} steps done"
-        self.query_one("#lesson-list", Panel).set_title(title)
-        self._describe()
-
-    def on_resize(self) -> None:
-        self.show(self._course, self._seconds)
-
-    @on(OptionList.OptionSelected)
-    def _open(self, event: OptionList.OptionSelected) -> None:
-        event.stop()
-        self.post_message(self.Opened(event.option_index))
-
-    @on(OptionList.OptionHighlighted)
-    def _describe(self) -> None:
-        course = self._course
-        index = self.query_one(OptionList).highlighted
-        if index is None or index >= len(course.lessons):
-            return
-        lesson, wide = course.lessons[index], self.has_class("-wide")
-        command = f"jaxtui learn {lesson.name}"
-        self.query_one("#lesson-about", Panel).set_title(lesson.title, [command])
-
-        troubles = (
-            f"{name} has a bug: {why}. Your machine is not the cause."
-            for name, why in course.unreadable.items()
-        )
-        self.query_one("#lesson-summary", Sheet).content = view.apart(
-            view.about(lesson),
-            view.steps(lesson, course.done(index)) if wide else "",
-            *(styled(trouble, "fail") for trouble in troubles),
-        )
-
 
 _KEYS = (
     ("r,f5", "run", "Run", "Run the step, or run it again."),
@@ -179,7 +79,26 @@ class LearnPane(Pane):
     )
 
     DEFAULT_CSS = """
-    LearnPane { height: 1fr; ContentSwitcher { height: 1fr; } }
+    LearnPane {
+        height: 1fr;
+        ContentSwitcher { height: 1fr; }
+        #lessons { layout: vertical; height: 1fr; }
+        #lesson-list { height: 1fr; padding: 0; }
+        #lesson-about { height: auto; max-height: 40%; }
+        PanelList {
+            height: 1fr; scrollbar-gutter: stable;
+            &, &:focus { background: transparent; }
+            & > .option-list--option-highlighted { background: $panel; }
+            &:focus > .option-list--option-highlighted {
+                background: $panel; color: $foreground;
+            }
+        }
+        &.-two {
+            #lessons { layout: horizontal; }
+            #lesson-list { width: 72; max-width: 70%; }
+            #lesson-about { width: 1fr; height: 1fr; max-height: 100%; }
+        }
+    }
     """
 
     course: reactive[Course] = reactive(Course(), repaint=False)
@@ -195,7 +114,12 @@ class LearnPane(Pane):
 
     def compose(self) -> ComposeResult:
         with ContentSwitcher(initial="lessons"):
-            yield LessonList()
+            with Container(id="lessons"):
+                open_key = Hint("Enter", "open", "enter")
+                with Panel("lessons", [open_key], id="lesson-list"):
+                    yield PanelList()
+                with Panel("about", id="lesson-about"):
+                    yield Sheet(id="lesson-summary")
             yield StepView()
 
     def on_mount(self) -> None:
@@ -205,8 +129,6 @@ class LearnPane(Pane):
     # Drawing.
 
     def watch_state(self, old: State, new: State) -> None:
-        if not old.devices and new.devices:
-            self.call_later(self._conclude_at_once)
         if self._live or _machine(old) != _machine(new):
             self.draw()
 
@@ -223,7 +145,7 @@ class LearnPane(Pane):
 
     def set_wide(self, wide: bool) -> None:
         self._wide = wide
-        self.query_one(LessonList).set_class(wide, "-wide")
+        self.set_class(wide, "-two")
         self.draw()
 
     def take_focus(self) -> None:
@@ -246,10 +168,33 @@ class LearnPane(Pane):
         if page is not None:
             self.query_one(StepView).show(page, self._wide)
             return
-        course = self.course
+        course, names = self.course, self.query_one(OptionList)
         count = range(len(course.lessons))
-        seconds = tuple(self._seconds_of(index) for index in count)
-        self.query_one(LessonList).show(course, seconds)
+        done = [course.done(index) for index in count]
+        texts = view.entries(course.lessons, done, [*map(self._seconds_of, count)])
+        console = self.app.console
+        entries = [Content.from_rich_text(text, console) for text in texts]
+        if len(names.options) != len(entries):
+            names.clear_options()
+            names.add_options(map(Option, entries))
+            names.highlighted = 0 if entries else None
+        for index, text in enumerate(entries):
+            if names.get_option_at_index(index).prompt != text:
+                names.replace_option_prompt_at_index(index, text)
+        every = [step for steps in done for step in steps]
+        title = f"lessons · {sum(every)} of {len(every)} steps done"
+        self.query_one("#lesson-list", Panel).set_title(title)
+        self._describe()
+
+    @on(OptionList.OptionHighlighted)
+    def _describe(self) -> None:
+        """Write what the lesson under the cursor is about."""
+        index = self.query_one(OptionList).highlighted
+        if index is not None:
+            lesson = self.course.lessons[index]
+            panel = self.query_one("#lesson-about", Panel)
+            panel.set_title(lesson.title, [f"jaxtui learn {lesson.name}"])
+            self.query_one("#lesson-summary", Sheet).content = view.about(lesson)
 
     def _setting_of(self, index: int) -> Setting:
         """Return the setting of a lesson now: the selected device, with its size.
@@ -338,11 +283,14 @@ class LearnPane(Pane):
             return words.text(RUNNING)
         return None
 
-    @on(LessonList.Opened)
-    def _open_lesson(self, event: LessonList.Opened) -> None:
+    @on(OptionList.OptionSelected)
+    def _open_selected(self, event: OptionList.OptionSelected) -> None:
+        event.stop()
+        self.open_lesson(event.option_index)
+
+    def open_lesson(self, index: int) -> None:
         """Open a lesson at the step where the learner left it."""
-        self.course = replace(self.course, open=event.index)
-        self._conclude_at_once()
+        self.course = replace(self.course, open=index)
 
     def action_back(self) -> None:
         """Back to the list; what runs is not stopped."""
@@ -355,22 +303,13 @@ class LearnPane(Pane):
             self.base.say(f"{which} step; Esc shows the lessons.")
             return
         self.course = moved
-        self._conclude_at_once()
 
     def action_answer(self, number: int) -> None:
         self.course = self.course.with_prediction(number)
 
-    @on(QuestionPanel.Clicked)
-    def _predict_clicked(self, event: QuestionPanel.Clicked) -> None:
+    @on(QuestionPanel.Chosen)
+    def _predict(self, event: QuestionPanel.Chosen) -> None:
         self.action_answer(event.number)
-
-    @on(QuestionPanel.Moved)
-    def _predict_next(self, event: QuestionPanel.Moved) -> None:
-        """Predict the choice above or below."""
-        prediction, answers = self.course.attempt.prediction, self.course.answers
-        first = 1 if event.direction > 0 else len(answers)
-        number = first if prediction is None else prediction + 1 + event.direction
-        self.action_answer(number)
 
     def action_resize(self, doublings: int) -> None:
         try:
@@ -405,17 +344,10 @@ class LearnPane(Pane):
         self.base.background(partial(self._play, course.place, run))
 
     async def _play(self, place: Place, start: StepRun) -> None:
-        session, works = self.session, list[Work]()
         run: StepRun | None = None
         trouble = ""
-
-        def note(reached: StepRun) -> None:
-            work = session.state.jobs["lesson"].work
-            if work is not None and reached.done > len(works):
-                works.append(work)
-
         try:
-            run = await session.play(start, "lesson", note)
+            run = await self.session.play(start, "lesson")
             trouble = view.trouble_of(run)
         except RunRefusedError as error:
             trouble = words.text(error.remark)
@@ -425,21 +357,11 @@ class LearnPane(Pane):
         except Exception as error:  # a lesson's mistake must not take the app with it
             trouble = self._report_mistake(error)
         finally:
-            self.course = self.course.after_run(place, run, works, trouble)
+            self.course = self.course.after_run(place, run, trouble)
             lesson = self.course.lessons[place[0]]
             if not trouble:
                 trouble = progress.add(lesson.name, start.step.title)
             self.base.say(trouble)
-
-    def _conclude_at_once(self) -> None:
-        """Run a step that neither asks nor runs anything, so that it is concluded."""
-        page = self._page()
-        if page is None or page.setting is None or self.course.playing is not None:
-            return
-        step, idle = page.step, not page.figures.works and not page.attempt.trouble
-        asks = step.question is not None or step.trial.follow is not None
-        if idle and not asks and page.run is None:
-            self.action_run()
 
     def _report_mistake(self, error: Exception) -> str:
         """Write to the log, once, that a lesson has a mistake; say it."""

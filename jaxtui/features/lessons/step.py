@@ -26,26 +26,22 @@ class QuestionPanel(ScrollPanel):
         Binding("down", "choose(1)", "Down", show=False),
     ]
 
-    asks = False
-    """True while a choice can be made."""
+    page: Page | None = None
 
-    class Moved(Message):
-        """Another choice, so many further."""
-
-        def __init__(self, direction: int) -> None:
-            super().__init__()
-            self.direction = direction
-
-    class Clicked(Message):
-        """A choice was clicked, from 1."""
+    class Chosen(Message):
+        """A choice was taken, from 1."""
 
         def __init__(self, number: int) -> None:
             super().__init__()
             self.number = number
 
     def action_choose(self, direction: int) -> None:
-        if self.asks:
-            self.post_message(self.Moved(direction))
+        """Take the choice above or below."""
+        if self.page is not None and self.page.asks:
+            first = 0 if direction > 0 else len(self.page.step.question.choices) + 1
+            before = self.page.attempt.prediction
+            number = (first if before is None else before + 1) + direction
+            self.post_message(self.Chosen(number))
         elif direction > 0:
             self.action_scroll_down()
         else:
@@ -54,7 +50,7 @@ class QuestionPanel(ScrollPanel):
     def on_click(self, event: events.Click) -> None:
         if event.widget is not None and event.widget.has_class("choice"):
             choices = [*self.query(".choice")]
-            self.post_message(self.Clicked(choices.index(event.widget) + 1))
+            self.post_message(self.Chosen(choices.index(event.widget) + 1))
 
 
 class StepView(Container):
@@ -113,13 +109,13 @@ class StepView(Container):
         """
         before, self._page = self._page, page
         stage, picture = page.stage, page.figures.picture
-        ran, done = stage in ("running", "done"), stage == "done"
+        done = stage == "done"
         self.set_class(wide, "-two")
         self.set_class(done, "-done")
         position, verdict = (*_position(page), wide), page.verdict()
         self._write("heading", page.heading())
         # Where there is no room for it, the question makes way for its answer.
-        shown = wide if done else not ran
+        shown = wide if done else page.asks
         asked = apart(page.setup if not done else "", page.asked) if shown else ""
         self._write("text", asked, position)
         choices = [*(page.choices() if shown else []), *[""] * 4]
@@ -127,12 +123,12 @@ class StepView(Container):
             self._write(letter, choice, (position, page.attempt.prediction))
         self._write("verdict", Group("", verdict) if verdict and shown else verdict)
         run = page.run
-        key = (position, run and run.outcome, page.works, page.setting)
-        runs = "" if ran else page.program()
+        key = (position, run and run.outcome, page.figures.works)
+        runs = page.program() if page.asks else ""
         self._write("results", apart(page.results(), runs), key)
         self._write("why", page.explanation() if done else "", (position, run))
         self._titles(page)
-        self.query_one(QuestionPanel).asks = page.asks
+        self.query_one(QuestionPanel).page = page
         plot = self.query_one(PlotView)
         plot.display = picture is not None
         plot.show(picture.rows if picture else None)
@@ -154,7 +150,7 @@ class StepView(Container):
 
     def _titles(self, page: Page) -> None:
         """Write what the panels are, and their keys."""
-        question, stage = page.step.question, page.stage
+        stage = page.stage
         again = hint(self, "run", "again")
         keys = {
             "before": [hint(self, "proceed", "run")],
@@ -164,17 +160,16 @@ class StepView(Container):
         }[stage]
         if stage == "done" and page.number + 1 == len(page.lesson.steps):
             keys[0] = hint(self, "back", "lessons")
-        if page.asks and question is not None:
-            last = view.LETTERS[len(question.choices) - 1]
+        if page.asks:
+            last = view.LETTERS[len(page.step.question.choices) - 1]
             keys.insert(0, Hint(f"a–{last}", "predict"))
         panel = self.query_one("#step-question", Panel)
         panel.set_title(page.title, keys)
         role = view.ROLES[page.conclusion.holds] if page.conclusion else ""
         for verdict in view.ROLES.values():
             panel.set_class(verdict == role, f"-{verdict}")
-        sized = page.stage in ("before", "broken") and page.lesson.size_means
-        title = "what runs" if stage in ("before", "broken") else "figures"
-        keys = [Hint("+ −", "size")] if sized else []
+        title = "what runs" if page.asks else "figures"
+        keys = [Hint("+ −", "size")] if page.asks and page.lesson.size_means else []
         self.query_one("#step-figures", Panel).set_title(title, keys)
         self.query_one("#step-explanation").display = stage == "done"
 

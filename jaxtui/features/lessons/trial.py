@@ -127,8 +127,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """The facts that a prediction needs; it does not hold the answer."""
     claim: str
     """A sentence that the step's figures can confirm or refute."""
+    question: Question
     trial: Trial
-    question: Question | None = None
     explanation: str = ""
     """Shown after the run."""
     source: str = ""

@@ -94,10 +94,6 @@ def trial(works: Callable[[Setting], tuple[Work, ...]], **more: Any) -> Trial:
     return Trial(lambda figures: Conclusion(holds=None), works=works, **more)
 
 
-def untold(_: Setting, __: Outcome) -> Conclusion:
-    return Conclusion(holds=None, sentences=("Nothing had to be run.",))
-
-
 def wrong(_: Setting, __: Outcome) -> Conclusion:
     raise ZeroDivisionError("nobody divides by zero")
 
@@ -105,7 +101,7 @@ def wrong(_: Setting, __: Outcome) -> Conclusion:
 FIRST = Lesson(
     name="first",
     title="What comes first?",
-    summary="A lesson of three steps.",
+    summary="A lesson of two steps.",
     size_means="n of n×n",
     sizes={"cpu": 100, "tpu": 400},
     minimum=60,
@@ -134,13 +130,6 @@ FIRST = Lesson(
                 text="Enough?", choices=("yes", "no", "perhaps", "never")
             ),
         ),
-        Told(
-            title="Nothing to run",
-            setup="Only words.",
-            claim="Words need no engine.",
-            trial=trial(lambda _: ()),
-            told=untold,
-        ),
     ),
 )
 
@@ -155,6 +144,7 @@ SECOND = Lesson(
             title="A loop",
             setup="It divides by zero.",
             claim="It does not.",
+            question=Question(text="Does it?", choices=("yes", "no")),
             trial=trial(lambda setting: (Loop(case=case(setting), calls=40),)),
             told=wrong,
         ),

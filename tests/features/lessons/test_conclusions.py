@@ -469,7 +469,7 @@ def test_a_claim_that_holds_has_an_answer() -> None:
     for where, changes, holds, *_ in TABLE:
         name, number = where.split()[:2]
         question = lessons.load(name).steps[int(number) - 1].question
-        if holds and question is not None and question.right is None:
+        if holds and question.right is None:
             assert concluded(where, changes).answer is not None, where
 
 

@@ -33,11 +33,11 @@ STOPPED = DONE.stopped()
 def test_steps_have_a_first_and_a_last_and_each_lesson_keeps_its_own() -> None:
     course = OPENED.moved(-1)
     assert course.place == (0, 0)
-    course = course.moved(1).moved(1).moved(1)
-    assert course.place == (0, 2)
+    course = course.moved(1).moved(1)
+    assert course.place == (0, 1)
     other = replace(course, open=1)
     assert other.place == (1, 0)
-    assert replace(other.moved(1), open=0).place == (0, 2)
+    assert replace(other.moved(1), open=0).place == (0, 1)
     # Without an open lesson there is nothing to move, predict or answer.
     closed = Course((FIRST,))
     assert closed.moved(1).with_prediction(1) == closed
@@ -50,11 +50,9 @@ def test_a_prediction_is_one_of_the_choices_until_the_answer_is_there() -> None:
         assert OPENED.with_prediction(number) == OPENED
     course = OPENED.with_prediction(2)
     assert course.attempt == Attempt(prediction=1)
-    course = course.after_run((0, 0), DONE, (), "")
+    course = course.after_run((0, 0), DONE, "")
     assert course.attempt.prediction == 1
     assert course.with_prediction(3) == course
-    # The last step asks nothing.
-    assert not OPENED.moved(2).answers
 
 
 def test_the_size_of_a_lesson_fits_the_device_and_is_measured_once() -> None:
@@ -76,7 +74,7 @@ def test_the_size_of_a_lesson_fits_the_device_and_is_measured_once() -> None:
     assert isinstance(snippet, Snippet)
     assert "n = 2_250" in snippet.setup
     # The next step of the lesson on this device begins with it; a typed size stays.
-    course = Course((clock,)).after_run((0, 0), run, (), "")
+    course = Course((clock,)).after_run((0, 0), run, "")
     assert course.setting(0, cpu_devices(), HOST, OPS, None) == run.setting
     assert setting(clock, cpu_devices(), HOST, OPS, 1000).grows_to == 0
 
@@ -95,14 +93,14 @@ def test_what_cannot_be_fitted_runs_as_it_is() -> None:
 
 
 def test_a_conclusion_survives_a_run_that_comes_to_nothing() -> None:
-    course = replace(OPENED, playing=(0, 0)).after_run((0, 0), DONE, (), "")
+    course = replace(OPENED, playing=(0, 0)).after_run((0, 0), DONE, "")
     assert course.playing is None
-    assert course.done(0) == (True, False, False)
-    again = course.after_run((0, 0), STOPPED, (), trouble_of(STOPPED)).attempt
+    assert course.done(0) == (True, False)
+    again = course.after_run((0, 0), STOPPED, trouble_of(STOPPED)).attempt
     assert (again.run, again.complete) == (DONE, True)
     assert again.trouble == trouble_of(STOPPED) != ""
     # Without an earlier one, what had arrived is kept.
-    first = OPENED.after_run((0, 0), STOPPED, (), trouble_of(STOPPED)).attempt
+    first = OPENED.after_run((0, 0), STOPPED, trouble_of(STOPPED)).attempt
     assert (first.run, first.complete) == (STOPPED, False)
 
 

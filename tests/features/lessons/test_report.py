@@ -101,17 +101,15 @@ def test_the_times_of_a_table_are_written_alike() -> None:
 
 
 def test_the_list_says_what_is_done() -> None:
-    done = (True, False, False), (True,)
+    done = (True, False), (True,)
     listed = view.entries((FIRST, SECOND), done, (9.6, 120))
     assert [entry.plain for entry in listed] == [
-        "   1  What comes first?    ●○○ 1/3   ~10 s",
-        "✓  2  What is wrong here?  ●   1/1  ~120 s",
+        "   1  What comes first?    ●○ 1/2   ~10 s",
+        "✓  2  What is wrong here?  ●  1/1  ~120 s",
     ]
     contents = text(view.contents((FIRST, SECOND), done))
     assert "Needs: an accelerator for nothing" in contents
     assert "As text: jaxtui learn second" in contents
-    steps = text(view.steps(FIRST, done[0])).split("\n")
-    assert steps == ["✓ 1 Two works", "○ 2 Works that follow", "○ 3 Nothing to run"]
 
 
 PROGRAM = """\
@@ -330,10 +328,10 @@ def test_every_choice_that_the_figures_allow_is_right_and_noise_grades_nobody(
 
 def test_heading_and_sources_say_where() -> None:
     run = run_of()
-    shown = page(run, attempt=Attempt(run=run), done=(True, False, False))
+    shown = page(run, attempt=Attempt(run=run), done=(True, False))
     line = text(shown.heading())
     assert line.endswith("n of n×n: 100 · cpu:0")
-    assert "●○○ 1/3" in line
+    assert "●○ 1/2" in line
     assert text(page().heading(), 36).endswith("size 100 · cpu:0")
     assert "Yours: cpu:0, vm" in text(shown.explanation())
     there = replace(HERE, devices=cpu_devices(2, simulated=True))

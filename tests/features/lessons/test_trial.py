@@ -138,7 +138,6 @@ def test_a_page_is_a_step_with_its_trial() -> None:
     step = Step(**text, trial=Trial(say, Code(given=size)))
     assert step.setup == "Prose with `code`.\n\n    x = 1\n\n    y = 2\n\nMore to know."
     assert step.explanation == "Why it is\nso.\n\n    z = 3"
-    assert step.question is not None
     assert step.question.text == "How many, then?"
     assert step.question.choices == ("One", "Two, at the most")
     assert (step.claim, step.source) == ("It is true.", "A book.")
@@ -383,7 +382,6 @@ def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
 
 def test_a_question_about_a_meaning_is_graded_by_it() -> None:
     step, there = LESSON.steps[TWO - 1], on(LESSON)
-    assert step.question is not None
     meant = replace(step, question=replace(step.question, right=0))
     one, *rest = outcome(*REFUTING).measurements
     noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
