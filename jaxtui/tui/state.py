@@ -6,7 +6,6 @@ from typing import get_args
 
 from jaxtui import state
 from jaxtui.analysis.examination import Examination
-from jaxtui.analysis.rates import Rates
 from jaxtui.model import CheckTest, Device
 from jaxtui.state import CaseState, Job
 from jaxtui.view import rates
@@ -15,7 +14,7 @@ from jaxtui.view.bench_plot import View
 from jaxtui.view.collectives import rates_of
 from jaxtui.view.curves import METRICS, Metric, sizes, swept
 from jaxtui.view.figures import share_of_peak
-from jaxtui.view.rates import Shown
+from jaxtui.view.rates import Rates, Shown
 
 MOST = 8
 """Functions of files that are offered again."""

@@ -1,28 +1,76 @@
-"""The rates of devices as a heat map over their chips, and the stragglers."""
+"""The rates of devices at the same work, the stragglers among them, and their map."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Literal
 
-import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.analysis import rates as analysis
+from jaxtui.analysis import thresholds
 from jaxtui.analysis.examination import Examination
-from jaxtui.analysis.rates import Rates, Straggler, stragglers
-from jaxtui.model import Case, Device, Fact, Remark
+from jaxtui.analysis.thresholds import Bound
+from jaxtui.model import Case, Device, Fact, Measurement, Reading, Remark
+from jaxtui.model.machine import members
+from jaxtui.model.own import brief_name
 from jaxtui.state import Job
 from jaxtui.view import words
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.heat import Scale
 from jaxtui.view.text import Line, Span
 
+Quantity = Literal["FLOP/s", "B/s"]
+
+TESTS: dict[str, tuple[Quantity, str]] = {
+    "compute": ("FLOP/s", "flop/s"),
+    "bandwidth": ("B/s", "bytes/s"),
+}
+"""The tests of a check that have rates, and the unit of these."""
+
 Shown = Literal["FLOP/s", "B/s", "deviation"]
 """The figure of each device on a chip map: a rate, or its distance from the median."""
 
+MOST_STRAGGLERS = 4
+"""Named below a map; the others are counted."""
 
-class Heat(msgspec.Struct, frozen=True):
+
+class Rate(Struct, frozen=True):
+    per_second: float
+    high: float
+    """The best end of its interval."""
+
+
+class Rates(Struct, frozen=True):
+    """The rates of several devices at the same work."""
+
+    quantity: Quantity
+    what: str
+    """The work, as ``matmul 1000 float32``."""
+    by_device: Mapping[str, Rate]
+    """The rates by the names of the devices, at least two."""
+    case: Case | None = None
+    """The timed case, on no device; ``None`` for a check."""
+
+    @property
+    def median(self) -> float:
+        """Per second, of all of them."""
+        return median(rate.per_second for rate in self.by_device.values())
+
+
+class Straggler(Struct, frozen=True):
+    """A device that lags behind the others of its kind."""
+
+    device: str
+    share: float
+    """The share of the median of the others."""
+    bound: Bound
+    """The share that is expected of it."""
+
+
+class Heat(Struct, frozen=True):
     """A chip map in the colours of its devices' rates."""
 
     title: str
@@ -38,36 +86,100 @@ def of_run(run: Job | None, like: Case | None = None) -> tuple[Rates, ...]:
         run: of cases.
         like: a case that is preferred; else it is the one that most devices did.
     """
-    rates = _measured(run)
-    same_case = analysis.anywhere(like) if like is not None else None
-    best = max(
-        rates,
-        key=lambda r: (r.case == same_case, len(r.by_device)),
-        default=None,
-    )
-    return tuple(r for r in rates if best and r.case == best.case)
+    rates, case = of_measurements(run), like and replace(like, device="")
+    most = max(rates, key=lambda r: (r.case == case, len(r.by_device)), default=None)
+    return tuple(r for r in rates if most and r.case == most.case)
 
 
 def remarks_of(run: Job) -> dict[Case, Remark]:
     """The cases of a run whose devices lag behind others with the same case."""
     remarks: dict[Case, Remark] = {}
-    for rates in _measured(run):
+    for rates in of_measurements(run):
         for lagging in stragglers(rates):
             if rates.case is not None:
-                case = msgspec.structs.replace(rates.case, device=lagging.device)
+                case = replace(rates.case, device=lagging.device)
                 remarks.setdefault(case, remark(lagging))
     return remarks
 
 
-def _measured(run: Job | None) -> tuple[Rates, ...]:
-    cases = run.cases if run is not None else ()
-    measured = (case.measurement for case in cases if case.measurement)
-    return analysis.of_measurements(measured)
+def of_measurements(run: Job | None) -> tuple[Rates, ...]:
+    """The rates of every case that ran on several devices, one after the other."""
+    groups: dict[tuple[Case, Quantity], dict[str, Rate]] = {}
+    for state in run.cases if run is not None else ():
+        measured, case = state.measurement, state.case
+        if measured is None or case.on_host or len(members(case.device)) > 1:
+            continue
+        per_second: dict[Quantity, float | None] = {
+            "FLOP/s": measured.flops_per_second,
+            "B/s": measured.bytes_per_second,
+        }
+        for quantity, value in per_second.items():
+            group = groups.setdefault((replace(case, device=""), quantity), {})
+            if value:
+                group[case.device] = Rate(value, value * _optimism(measured))
+    return tuple(
+        Rates(quantity, _what(case), by_device, case)
+        for (case, quantity), by_device in groups.items()
+        if len(by_device) > 1
+    )
+
+
+def _what(case: Case) -> str:
+    return f"{brief_name(case.op)} {case.size} {case.dtype}".rstrip()
+
+
+def _optimism(measured: Measurement) -> float:
+    """Return the factor by which the rate may be higher, by the clock until ready."""
+    ready = measured.ready
+    return ready.median / ready.ci_low if ready and ready.ci_low > 0 else 1.0
 
 
 def of_check(exam: Examination | None) -> tuple[Rates, ...]:
     """The rates that a check has read of several devices."""
-    return analysis.of_readings(exam.readings) if exam else ()
+    return of_readings(exam.readings) if exam else ()
+
+
+def of_readings(readings: Iterable[Reading]) -> tuple[Rates, ...]:
+    """The rates of a check: of each kind those that most devices have."""
+    groups: dict[str, dict[str, dict[str, Rate]]] = {}
+    for reading in readings:
+        _, unit = TESTS.get(reading.test, ("", None))
+        if reading.device and reading.measured and reading.unit == unit:
+            rate = Rate(reading.measured, reading.ci_high or reading.measured)
+            works = groups.setdefault(reading.test, {})
+            works.setdefault(reading.what, {})[reading.device] = rate
+    rates = []
+    for test, (quantity, _) in TESTS.items():
+        works = groups.get(test, {})
+        what = max(works, key=lambda what: len(works[what]), default="")
+        if len(works.get(what, ())) > 1:
+            rates.append(Rates(quantity, what, works[what]))
+    return tuple(rates)
+
+
+def stragglers(rates: Rates, devices: Iterable[Device] = ()) -> tuple[Straggler, ...]:
+    """The devices that lag behind the median of the others, the slowest first.
+
+    As between the devices of a check, the best end of the interval must lag.
+
+    Args:
+        rates: of the same work.
+        devices: of the machine, where they are known: those of a kind are compared.
+    """
+    kinds = {device.name: device.device_kind for device in devices}
+    lagging = []
+    for name, rate in rates.by_device.items():
+        peers = [
+            value.per_second
+            for peer, value in rates.by_device.items()
+            if peer != name
+            and kinds.get(peer, kinds.get(name)) == kinds.get(name, kinds.get(peer))
+        ]
+        bound = thresholds.ON_HOST if name.startswith("cpu:") else thresholds.ALIKE
+        if peers and rate.high < bound.factor * median(peers):
+            share = rate.per_second / median(peers)
+            lagging.append(Straggler(name, share, bound))
+    return tuple(sorted(lagging, key=lambda straggler: straggler.share))
 
 
 def choices(rates: Sequence[Rates]) -> tuple[Shown, ...]:
@@ -117,10 +229,6 @@ def heat(
         more = f"and {len(lagging) - MOST_STRAGGLERS} more"
         lines.append((Span(more, "check-low"),))
     return Heat(f"{title} · {of.what}", marks, tuple(lines))
-
-
-MOST_STRAGGLERS = 4
-"""Named below a map; the others are counted."""
 
 
 def remark(straggler: Straggler) -> Remark:
