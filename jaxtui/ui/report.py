@@ -166,7 +166,8 @@ def table(
     """
     columns = []
     for head, *cells in zip(heads, *rows, strict=True):
-        write = fmt.alike([head, *cells]) if head in right else str
+        plain = [cell for cell in cells if not isinstance(cell, Text)]
+        write = fmt.alike([head, *plain]) if head in right else str
         texts = [cell if isinstance(cell, Text) else write(cell) for cell in cells]
         at_right = head in right
         columns.append(Column(head, texts, right=at_right, grows=head == grows))

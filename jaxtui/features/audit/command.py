@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 import click
+from rich.console import Group
 
 from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.commands.common import (
@@ -17,7 +18,7 @@ from jaxtui.commands.common import (
     python_flag,
 )
 from jaxtui.commands.options import json_flag
-from jaxtui.commands.output import close, rendered
+from jaxtui.commands.output import close
 from jaxtui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
 from jaxtui.features.audit import child as audits
 from jaxtui.features.audit import judge as analysis
@@ -26,7 +27,8 @@ from jaxtui.features.audit.messages import Witness
 from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
-from jaxtui.view.text import ansi, cut
+from jaxtui.ui.command import printed
+from jaxtui.ui.report import UNLIMITED, written
 
 
 @named(
@@ -69,10 +71,10 @@ def command(
     )
 
     def text() -> str:
-        width = width_of(sys.stdout) or sys.maxsize
-        excerpts = (cut(line, width) for line in view.excerpts(audit))
-        lines = [ansi(line, colour=in_colour()) for line in excerpts]
-        return join_painted([rendered(view.report(audit)), *lines[:-1]], "\n")
+        lines = Group(*[*view.excerpts(audit)][:-1])
+        width = width_of(sys.stdout) or UNLIMITED
+        excerpts = written(lines, width, colour=in_colour())
+        return join_painted([printed(view.report(audit)), excerpts], "\n").rstrip()
 
     code = CASE_FAILED if audit.findings else FINE
     if status != 0 or witness is None:

@@ -8,13 +8,15 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from rich.console import RenderableType
+from rich.text import Text
+
 from jaxtui import format as fmt
 from jaxtui.features.audit.messages import Audit, Finding, Place, Site
 from jaxtui.model import Fact, Record
+from jaxtui.ui.report import Notes, Report, Rows, gather, statement, styled, table
 from jaxtui.view import words
 from jaxtui.view.document import SCHEMA
-from jaxtui.view.report import Report, Statement, Table, gather, statement_lines
-from jaxtui.view.text import Line, Span, columns, fold
 
 AROUND = 2
 """Lines of the source that are shown before a finding."""
@@ -115,52 +117,47 @@ def report(audit: Audit) -> Report:
     return Report(
         title=os.path.basename(audit.script),
         verdict=verdict(audit),
-        tables=(_table(audit.sites),) if audit.sites else (),
-        remarks=(
+        tables=[_table(audit.sites)] if audit.sites else (),
+        notes=[
             *(
-                Statement(finding.remark, (_at(finding.place),))
+                statement(finding.remark, (_at(finding.place),))
                 for finding in (*audit.findings, *audit.notes)
             ),
             *gather((), audit.remarks),
-        ),
+        ],
     )
 
 
-def verdict(audit: Audit) -> Line:
+def verdict(audit: Audit) -> Text:
     name = os.path.basename(audit.script)
-    count = len(audit.findings)
-    if count:
+    if count := len(audit.findings):
         mistakes = fmt.plural(count, "timing mistake")
-        return (Span(mistakes, "danger"), Span(f" in {name}."))
+        return Text.assemble((mistakes, "danger"), styled(f" in {name}."))
     if not audit.sites:
-        return (Span(f"{name} times no JAX work.", "title"),)
+        return styled(f"{name} times no JAX work.", "title")
     sites = fmt.plural(len(audit.sites), "timed span")
-    return (
-        Span("No timing mistake", "pass"),
-        Span(f" in {name}: {sites}."),
-    )
+    return Text.assemble(("No timing mistake", "pass"), styled(f" in {name}: {sites}."))
 
 
-def overview(audit: Audit) -> Line:
+def overview(audit: Audit) -> Text:
     """Every finding and note by its line, in their order in the program."""
     places = sorted(
         (*audit.findings, *audit.notes),
         key=lambda finding: (finding.place.file, finding.place.line),
     )
-    spans: list[Span] = []
-    for finding in places:
-        spans += [
-            Span(" · " if spans else "", "muted"),
-            Span(f"{finding.place.line} ", "muted"),
-            Span(
+    return Text(" · ", "muted").join(
+        Text.assemble(
+            (f"{finding.place.line} ", "muted"),
+            (
                 words.label(finding.remark),
                 "muted" if finding.remark.severity == "info" else "",
             ),
-        ]
-    return tuple(spans)
+        )
+        for finding in places
+    )
 
 
-def _table(sites: Sequence[Site]) -> Table:
+def _table(sites: Sequence[Site]) -> Rows:
     head = ("lines", "times", "it read", "it took", "ratio", "function")
     rows = [
         (
@@ -175,7 +172,7 @@ def _table(sites: Sequence[Site]) -> Table:
         )
         for site in sites
     ]
-    return Table(columns(head, rows, right=(), grows="function"))
+    return table(head, rows, grows="function")
 
 
 def _ratio(site: Site) -> str:
@@ -200,25 +197,31 @@ def _at(place: Place) -> str:
 # The source.
 
 
-def excerpts(audit: Audit) -> Iterator[Line]:
+def excerpts(audit: Audit) -> Iterator[Text]:
     """The lines of each finding, and how they are mended."""
     for finding in audit.findings:
         place = finding.place
-        yield (
-            Span(_at(place), "title"),
-            Span(f"  {words.label(finding.remark)}", "danger"),
-        )
+        label = f"  {words.label(finding.remark)}"
+        yield _row(styled(_at(place), "title"), (label, "danger"))
         for number in range(max(1, place.line - AROUND), place.line + 1):
             if number == place.line:  # what is added comes before it
-                for line in fix(finding):
-                    role = "bad" if line[0] == "-" else "check-pass"
-                    yield (Span("      │ ", "muted"), Span(line, role))
-            role = "strong" if number == place.line else "muted"
-            text = source(Place(place.file, number))
-            yield (Span(f"{number:5} │ ", "muted"), Span(text, role))
+                for change in _diff(finding):
+                    yield _row(("      │ ", "muted"), change)
+            role = "strong" if number == place.line else ""
+            text = styled(source(Place(place.file, number)), role or "muted")
+            yield _row((f"{number:5} │ ", "muted"), text)
         for line in finding.remark.detail.splitlines():
-            yield (Span("      │ ", "muted"), Span(line, "muted"))
-        yield ()
+            yield _row(("      │ ", "muted"), styled(line, "muted"))
+        yield Text()
+
+
+def _row(*parts: Text | tuple[str, str]) -> Text:
+    return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+
+
+def _diff(finding: Finding) -> Iterator[Text]:
+    for line in fix(finding):
+        yield styled(line, "bad" if line[0] == "-" else "check-pass")
 
 
 def files(audit: Audit) -> list[str]:
@@ -229,7 +232,7 @@ def files(audit: Audit) -> list[str]:
     ]
 
 
-def margin(audit: Audit, file: str) -> list[Line]:
+def margin(audit: Audit, file: str) -> list[Text]:
     """Every line of a file, with a mark where there is a finding about it."""
     marked = {
         finding.place.line for finding in audit.findings if finding.place.file == file
@@ -240,34 +243,26 @@ def margin(audit: Audit, file: str) -> list[Line]:
         if site.begin.file == file == site.end.file
         for line in range(site.begin.line, site.end.line + 1)
     }
-    rows: list[Line] = []
+    rows = []
     for number, text in enumerate(linecache.getlines(file), 1):
-        mark = Span("▌", "danger" if number in marked else "device")
-        if number not in marked and number not in timed:
-            mark = Span(" ")
-        role = "strong" if number in marked else "label"
+        role = "danger" if number in marked else "device"
         rows.append(
-            (mark, Span(f"{number:4} ", "muted"), Span(text.rstrip("\n"), role))
+            Text.assemble(
+                ("▌" if number in marked or number in timed else " ", role),
+                (f"{number:4} ", "muted"),
+                styled(text.rstrip("\n"), "strong" if number in marked else ""),
+            )
         )
     return rows
 
 
-def unjudged(audit: Audit, width: int) -> Iterator[Line]:
-    """Yield the lines on what could not be judged, and why."""
-    return statement_lines(gather((), audit.remarks), width)
-
-
-def about(audit: Audit, place: Place, width: int) -> list[Line]:
+def about(audit: Audit, place: Place) -> list[RenderableType]:
     """Write the facts about a line: its findings with their fixes, notes, and spans."""
-    lines: list[Line] = []
+    parts: list[RenderableType] = []
     for finding in (*audit.findings, *audit.notes):
-        if finding.place != place:
-            continue
-        statement = Statement(finding.remark)
-        lines += [*statement_lines((statement,), width), ()]
-        for line in fix(finding):
-            lines.append((Span(line, "bad" if line[0] == "-" else "check-pass"),))
-        lines += [(Span(line, "muted"),) for line in finding.remark.detail.splitlines()]
+        if finding.place == place:
+            note = statement(finding.remark, original=True)
+            parts += [Notes([note]), Text(), *_diff(finding)]
     for site in audit.sites:
         if site.begin.file == place.file and site.begin.line <= place.line <= (
             site.end.line
@@ -275,12 +270,11 @@ def about(audit: Audit, place: Place, width: int) -> list[Line]:
             work = site.corrected_seconds
             times = "" if site.count == 1 else f", {site.count} times (medians),"
             right = "" if work is None else f" for {fmt.seconds(work)} of work"
-            text = (
+            parts.append(
                 f"Lines {site.begin.line} to {site.end.line}{times} read"
                 f" {fmt.seconds(site.read_seconds)}{right}."
             )
-            lines += fold((Span(text),), width)
-    return lines
+    return parts
 
 
 def fix(finding: Finding) -> Iterator[str]:

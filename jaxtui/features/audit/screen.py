@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from rich.console import Group, RenderableType
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-from textual.content import Content
 from textual.widgets import Log, OptionList
-from textual.widgets.option_list import Option
 
 from jaxtui.features.audit import child as audits
 from jaxtui.features.audit import report as view
@@ -29,9 +29,8 @@ from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel, PanelList, hint
-from jaxtui.tui.widgets.paper import STYLES, Paper
-from jaxtui.view.report import text
-from jaxtui.view.text import Line, Span, fold
+from jaxtui.ui.report import Notes, gather, terminal
+from jaxtui.ui.screen import Sheet
 
 _KEYS = (
     ("escape,q", "back", "Back", "Leave; a running program is killed."),
@@ -95,14 +94,14 @@ class AuditScreen(Modal):
     def compose(self) -> ComposeResult:
         yield StatusLine(self.base.clock).data_bind(AuditScreen.state)
         with Panel(id="audit-verdict"):
-            yield Paper()
+            yield Sheet()
         with Panel("output", id="audit-output"):
             yield Log(max_lines=2000)
         with Container(id="audit-parts"):
             with Panel("source", id="audit-source"):
                 yield Lines()
             with Panel(id="audit-about"):
-                yield Paper()
+                yield Sheet()
         yield MessageLine().data_bind(AuditScreen.state)
         yield KeysLine()
 
@@ -160,14 +159,7 @@ class AuditScreen(Modal):
         rows.clear_options()
         if self._audit is None or not self._file:
             return
-        rows.add_options(
-            Option(
-                Content.assemble(
-                    *((visible(s.text, line=True), STYLES.get(s.role, "")) for s in row)
-                )
-            )
-            for row in view.margin(self._audit, self._file)
-        )
+        rows.fill(view.margin(self._audit, self._file))
         rows.highlighted = None
         rows.focus()
         self.action_next()
@@ -175,29 +167,30 @@ class AuditScreen(Modal):
             rows.highlighted = self._audit.sites[0].begin.line - 1
 
     def _draw(self) -> None:
-        self.query_one("#audit-verdict", Panel).query_one(Paper).show(self._head)
-        self.query_one("#audit-about", Panel).query_one(Paper).show(self._about)
+        self.query_one("#audit-verdict", Panel).query_one(Sheet).content = self._head
+        self.query_one("#audit-about", Panel).query_one(Sheet).content = self._about
         name = Path(self._file).name
         self.query_one("#audit-source", Panel).set_title(name, [hint(self, "next")])
 
-    def _head(self, width: int) -> list[Line]:
+    @property
+    def _head(self) -> RenderableType:
         if self._audit is None:
-            running = "The program runs; jaxtui watches its clocks and the device …"
-            return fold((Span(running),), width)
-        lines = fold(view.verdict(self._audit), width)
-        lines += fold(view.overview(self._audit), width)
+            return "The program runs; jaxtui watches its clocks and the device …"
+        parts: list[RenderableType] = [view.verdict(self._audit)]
+        parts += filter(None, [view.overview(self._audit)])
         if self._status:
             ended = f"It ended with exit status {self._status}."
-            lines += fold((Span(ended, "warning"),), width)
-        for line in view.unjudged(self._audit, width):
-            lines.append(line)
-        return lines
+            parts.append(Text(ended, "warning"))
+        if unjudged := gather((), self._audit.remarks):
+            parts.append(Notes(unjudged))
+        return Group(*parts)
 
-    def _about(self, width: int) -> list[Line]:
+    @property
+    def _about(self) -> RenderableType:
         place = self._place
         if self._audit is None or place is None:
-            return []
-        return view.about(self._audit, place, width)
+            return ""
+        return Group(*view.about(self._audit, place))
 
     @property
     def _place(self) -> Place | None:
@@ -212,7 +205,7 @@ class AuditScreen(Modal):
         title = "" if place is None else f"line {place.line}"
         panel = self.query_one("#audit-about", Panel)
         panel.set_title(title)
-        panel.query_one(Paper).show(self._about)
+        panel.query_one(Sheet).content = self._about
 
     # Keys.
 
@@ -245,8 +238,8 @@ class AuditScreen(Modal):
 
     def action_copy(self) -> None:
         if self._audit is not None:
-            report = text(view.report(self._audit))
-            self.base.copy_to_file(report, "audit.txt")
+            report = terminal(view.report(self._audit), None)
+            self.base.copy_to_file(f"{report}\n", "audit.txt")
 
     def action_back(self) -> None:
         self.workers.cancel_node(self)

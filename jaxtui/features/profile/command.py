@@ -42,7 +42,7 @@ from jaxtui.commands.options import (
     one_size,
     own_arguments,
 )
-from jaxtui.commands.output import Exports, close, export_flags, rendered
+from jaxtui.commands.output import Exports, close, export_flags
 from jaxtui.commands.terminal import STDERR, PassedOn, say
 from jaxtui.engine import children, traces
 from jaxtui.features.profile import report as view
@@ -61,7 +61,7 @@ from jaxtui.model.profile import (
 )
 from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
-from jaxtui.text import join_painted
+from jaxtui.ui.command import printed
 from jaxtui.view import words
 from jaxtui.view.devices import finding_text
 
@@ -291,13 +291,10 @@ class _Shown:
         text = contents = None
         if profile is not None:
             report = view.report(profile, by)
-            reports = [report]
+            shown = report
             if self._before is not None:
-                reports = [difference(self._before, document, by)]
-
-            def text() -> str:
-                return join_painted([rendered(each) for each in reports], "\n\n")
-
+                shown = difference(self._before, document, by)
+            text = partial(printed, shown)
             contents = partial(files.contents, profile, document, report, by)
         return close(
             document=document,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -27,10 +28,9 @@ from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.report import Fitted, styled, terminal
+from jaxtui.ui.screen import Sheet
 from jaxtui.view import words
-from jaxtui.view.report import text
-from jaxtui.view.text import Line, Span, fold
 
 _KEYS = (
     ("escape,q", "back", "Back", "Show all lines and kernels again, then the tabs."),
@@ -98,7 +98,7 @@ class ProfileScreen(CaseScreen):
     def compose(self) -> ComposeResult:
         yield StatusLine(self.base.clock).data_bind(ProfileScreen.state)
         with Panel(id="step"):
-            yield Paper()
+            yield Sheet()
         with Container(id="parts"):
             with Panel("source", id="source"):
                 yield SourceList()
@@ -156,7 +156,7 @@ class ProfileScreen(CaseScreen):
     def _draw(self) -> None:
         if not self._complete:
             return
-        self.query_one("#step", Panel).query_one(Paper).show(self._head)
+        self.query_one("#step", Panel).query_one(Sheet).content = Fitted(self._head)
         if self._profile is None:
             return
         self._lines = lists.source_lines(self._profile, self._row)
@@ -175,12 +175,11 @@ class ProfileScreen(CaseScreen):
             f"source{about}", [Hint("Enter", "kernels", "enter")]
         )
 
-    def _head(self, width: int) -> list[Line]:
+    def _head(self, width: int) -> list[Text]:
         if self._profile is None:
-            return fold((Span(self.waiting),), width)
-        drawn, legend = view.step_bar(self._profile, width)
-        sentence = (Span(words.sentence(headline(self._profile)), "strong"),)
-        return [*fold(sentence, width), drawn, *fold(legend, width)]
+            return [styled(line) for line in self.waiting.split("\n")]
+        sentence = words.sentence(headline(self._profile))
+        return [styled(sentence, "strong"), *view.step_bar(self._profile, width)]
 
     @property
     def waiting(self) -> str:
@@ -232,8 +231,8 @@ class ProfileScreen(CaseScreen):
 
     def action_copy(self) -> None:
         if self._profile is not None:
-            report = text(view.report(self._profile))
-            self.base.copy_to_file(report, "profile.txt")
+            report = terminal(view.report(self._profile), None)
+            self.base.copy_to_file(f"{report}\n", "profile.txt")
 
     def action_back(self) -> None:
         if self._line or self._row:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import ClassVar, NamedTuple
 
+from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
@@ -13,9 +14,6 @@ from textual.dom import DOMNode
 from textual.style import Style
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
-
-from jaxtui.tui.widgets.paper import content
-from jaxtui.view.text import Line
 
 _NAMES = {"enter": "Enter", "escape": "Esc", "space": "Space", "delete": "Del"}
 """The names of keys, as a border writes them."""
@@ -165,11 +163,14 @@ class PanelList(OptionList):
     }
     """
 
-    def fill(self, lines: Iterable[Line]) -> None:
+    def fill(self, lines: Iterable[Text]) -> None:
         """Other lines, with the cursor where it was."""
         place = self.highlighted or 0
         self.clear_options()
-        self.add_options(Option(content([line])) for line in lines)
+        console = self.app.console
+        self.add_options(
+            Option(Content.from_rich_text(line, console=console)) for line in lines
+        )
         if self.options:
             self.highlighted = min(place, len(self.options) - 1)
 

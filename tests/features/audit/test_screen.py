@@ -17,7 +17,7 @@ from jaxtui.features.audit.messages import Execution, Place, Span, Witness
 from jaxtui.features.audit.screen import AuditScreen, Lines, OpenProgram, open_audit
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.status import MessageLine
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.screen import Sheet
 from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on, until, until_ready
 
@@ -103,11 +103,11 @@ async def test_the_cursor_is_at_the_first_mistake(
             pilot,
             lambda: (
                 "+jax.block_until_ready(y)"
-                in page(app).query_one("#audit-about").query_one(Paper).text
+                in page(app).query_one("#audit-about").query_one(Sheet).text
             ),
         )
         # Above the source every finding by its line; what a key did is said.
-        verdict = page(app).query_one("#audit-verdict").query_one(Paper).text
+        verdict = page(app).query_one("#audit-verdict").query_one(Sheet).text
         assert re.search(r"^4 \w+", verdict, re.M)
         await pilot.press("y")
         await until(pilot, lambda: page(app).query_one(MessageLine).line)

@@ -19,9 +19,8 @@ from jaxtui.features.profile.report.difference import difference
 from jaxtui.features.profile.report.flame import flame
 from jaxtui.model import Remark, SelectionError, WorkFailed
 from jaxtui.model.profile import Frame, Transfer
+from jaxtui.ui.report import Rows, as_text
 from jaxtui.view.document import encode
-from jaxtui.view.report import Table
-from jaxtui.view.text import plain
 from tests.records import FRAMES, gap, kernel, profiled
 
 DOT = kernel("dot.1", 4e-3, 6e-3, flops=8e6, bytes=1e6)
@@ -30,27 +29,27 @@ COPY = kernel("copy.3", 1e-3, 1e-3, stacks=((),), kind="copy")
 FOUND = profiled(DOT, FUSED, COPY, gaps=(gap(2e-3),))
 
 
-def cells(table: Table, key: str) -> list[str]:
-    (column,) = (each for each in table.columns if each.key == key)
-    return [plain(cell) for cell in column.cells]
+def cells(table: Rows, head: str) -> list[str]:
+    (column,) = (each for each in table.columns if each.head == head)
+    return [as_text(cell).plain for cell in column.cells]
 
 
-def main(by: By, most: int = 15) -> Table:
+def main(by: By, most: int = 15) -> Rows:
     return profile.report(FOUND, by, most=most).tables[1]
 
 
 def test_idle_is_a_row_and_what_is_cut_another() -> None:
-    assert cells(main("op"), "key") == ["dot.1", "fusion.2", "copy.3", "idle"]
-    assert len(cells(main("op"), "key")) == len(cells(main("op"), "self"))
+    assert cells(main("op"), "op") == ["dot.1", "fusion.2", "copy.3", "idle"]
+    assert len(cells(main("op"), "op")) == len(cells(main("op"), "ms"))
     cut = main("op", most=1)
-    keys = cells(cut, "key")
+    keys = cells(cut, "op")
     assert (keys[0], keys[1]) == ("dot.1", "idle")
     assert keys[2].startswith("2 ")
-    assert float(cells(cut, "self")[2]) == pytest.approx(3.0)
+    assert float(cells(cut, "ms")[2]) == pytest.approx(3.0)
 
 
 def test_a_shared_line_is_marked() -> None:
-    keys = cells(main("line"), "key")
+    keys = cells(main("line"), "line")
     assert keys[0] == "train.py:4~"
     assert profile.NO_LINE in keys
 
@@ -60,7 +59,7 @@ def test_a_line_stands_with_its_code(tmp_path: Path) -> None:
     file.write_text("import jax\n    y = x @ w  \n")
     frames = (Frame(file=str(file), line=2, function="f"), *FRAMES[1:])
     found = profiled(DOT, frames=frames)
-    assert cells(profile.report(found, "line").tables[1], "key")[0].endswith(
+    assert cells(profile.report(found, "line").tables[1], "line")[0].endswith(
         "y = x @ w"
     )
     for gone in (Frame(file=str(file), line=9, function="f"), FRAMES[0]):
@@ -85,21 +84,23 @@ def test_no_kernel_is_far_beyond_its_roof(
     of = kernel("dot.1", 4e-3, 4e-3, flops=flops, bytes=moved, flops_per_second=peak)
     found = profiled(of, bytes_per_second=1e12)
     table = profile.report(found, "op").tables[1]
-    shown = [each for each in table.columns if each.key == "roof"]
-    assert [plain(each.cells[0]) for each in shown] == [expected] * bool(expected)
+    shown = [each for each in table.columns if each.head == "of roof"]
+    assert [as_text(each.cells[0]).plain for each in shown] == [expected] * bool(
+        expected
+    )
 
 
 @pytest.mark.parametrize("width", [10, 60])
 def test_the_bar_is_to_scale(width: int) -> None:
     drawn, legend = profile.step_bar(FOUND, width)
-    assert len(plain(drawn)) == width
-    assert plain(drawn).count("░") == pytest.approx(0.2 * width, abs=1)
-    assert "collectives" not in plain(legend)
+    assert len(drawn) == width
+    assert drawn.plain.count("░") == pytest.approx(0.2 * width, abs=1)
+    assert "collectives" not in legend.plain
 
 
 def test_waits_are_told_where_there_are_many() -> None:
-    heads = [table.columns[0].key for table in profile.report(FOUND).tables]
-    assert heads == ["bar", "key", "wait"]
+    heads = [table.columns[0].head for table in profile.report(FOUND).tables]
+    assert heads == ["", "line", "wait"]
     busy = kernel("dot.1", 10e-3, 10e-3)
     found = profiled(busy, gaps=(gap(1e-6),))
     assert len(profile.report(found).tables) == 2
@@ -174,7 +175,7 @@ def test_what_became_slower_comes_first(tmp_path: Path) -> None:
     slower = profiled(kernel("dot.1", 7.5e-3, 7.5e-3), FUSED)
     before, after = document.document(FOUND, ""), document.document(slower, "")
     table = difference(before, after, "line").tables[0]
-    keys = cells(table, "key")
+    keys = cells(table, "line")
     assert keys[0] == "train.py:4"
     assert set(keys[1:]) == {"train.py:5", profile.NO_LINE, "idle"}
     assert cells(table, "change")[0].startswith("+2")

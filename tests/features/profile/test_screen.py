@@ -19,7 +19,7 @@ from jaxtui.model import Remark, RunEvent, RunFinished, WorkFailed
 from jaxtui.model.profile import Frame, Profiling
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.status import MessageLine
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.screen import Sheet
 from tests.fake_engine import FakeEngine
 from tests.measure.spaces import Line, Plane, event, space
 from tests.records import kernel, profiled
@@ -42,7 +42,7 @@ def shown(app: JaxtuiApp, kind: type[SourceList] | type[RowList]) -> list[str]:
 
 
 def head(app: JaxtuiApp) -> str:
-    return " ".join(paper.text for paper in screen(app).query(Paper))
+    return " ".join(sheet.text for sheet in screen(app).query(Sheet))
 
 
 def answers(*events: RunEvent) -> FakeEngine:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
+from rich.text import Text
+
 from jaxtui import format as fmt
 from jaxtui.analysis.thresholds import AT_THE_ROOF
 from jaxtui.features.profile import judge as analysis
@@ -19,9 +21,9 @@ from jaxtui.features.profile.words import activity
 from jaxtui.model import Remark
 from jaxtui.model.profile import Frame, Gap, KernelKind, Profile
 from jaxtui.places import read_whole
+from jaxtui.ui.report import Column, Report, Rows, as_text, gather, styled, table
 from jaxtui.view import words
-from jaxtui.view.report import Report, Table, gather
-from jaxtui.view.text import Column, Line, Span, bar, columns, plain
+from jaxtui.view.text import bar
 
 ROWS, GAPS, COMPILES, HOLDINGS = 15, 5, 5, 5
 """Rows of the tables; the rest is a row of its own."""
@@ -59,21 +61,21 @@ def report(
     jax = f"jax {profile.jax}" if profile.jax else ""
     rows = analysis.rows(profile, key)
     tables = [
-        Table((Column("bar", "", step_bar(profile, BAR)),)),
-        Table(_rows(profile, rows[:most], rows[most:], key)),
+        Rows([Column("", step_bar(profile, BAR))]),
+        Rows(_rows(profile, rows[:most], rows[most:], key)),
     ]
     more = (_gaps, _compiles, _transfers, _holdings)
-    tables += filter(None, (table(profile) for table in more))
+    tables += filter(None, (of(profile) for of in more))
     return Report(
         title=f"profile of {profile.source}",
-        verdict=(Span(words.sentence(analysis.headline(profile)), "strong"),),
-        tables=tuple(tables),
-        remarks=gather((), [*analysis.remarks(profile), *_memory(profile)]),
+        verdict=words.sentence(analysis.headline(profile)),
+        tables=tables,
+        notes=gather((), [*analysis.remarks(profile), *_memory(profile)]),
         host=host or " · ".join(filter(None, (profile.device_kind, jax))),
     )
 
 
-def step_bar(profile: Profile, cells: int) -> tuple[Line, Line]:
+def step_bar(profile: Profile, cells: int) -> tuple[Text, Text]:
     """A step to scale, and its legend."""
     step, parts = profile.step_seconds or 1.0, analysis.parts(profile)
     shares = (
@@ -82,28 +84,26 @@ def step_bar(profile: Profile, cells: int) -> tuple[Line, Line]:
         ("copies", parts.copies, KINDS["copy"]),
         ("idle", parts.idle, IDLE),
     )
-    drawn: list[Span] = []
-    legend: list[Span] = []
+    drawn, legend = Text(), Text()
     whole, place = 0.0, 0
     for name, seconds, (cell, role) in shares:
         whole += seconds
         end = round(cells * min(1.0, whole / step))
-        if end > place:
-            drawn.append(Span(cell * (end - place), role))
-        place = end
+        drawn.append(cell * (end - place), role)
+        place = max(place, end)
         hidden = parts.hidden if name == "collectives" else 0.0
         if not (seconds or hidden or name in ("compute", "idle")):
             continue
         text = f" {name} {share_text(seconds / step)}"
         if hidden:
             text += f" exposed, {fmt.percent(hidden / step)} hidden"
-        legend += [Span("  " if legend else ""), Span(cell, role), Span(text)]
-    return tuple(drawn), tuple(legend)
+        legend.append("  " if legend else "").append(cell, role).append(text)
+    return drawn, legend
 
 
 def _rows(
     profile: Profile, shown: Sequence[Row], cut: Sequence[Row], by: By
-) -> tuple[Column, ...]:
+) -> list[Column]:
     """The rows of a table: those shown, the idle time, and all that are cut."""
     step, idle = profile.step_seconds or 1.0, profile.idle_seconds
     rest = sum(row.seconds for row in cut)
@@ -111,89 +111,62 @@ def _rows(
     places = [analysis.place(row, profile) for row in shown]
 
     def column(
-        key: str,
         head: str,
-        cells: Iterable[str | Line],
+        cells: Iterable[str | Text],
         ends: tuple[str, str] = ("", ""),
-        *,
-        rank: int = 0,
-        right: bool = True,
-        least: int = 0,
+        **more: Any,
     ) -> Column:
-        lines = [(Span(cell),) if isinstance(cell, str) else cell for cell in cells]
-        lines += [(Span(end, "muted"),) for end in ends[: 2 if cut else 1]]
-        name = key == "key"
-        if name:
-            least = min(max(len(plain(line)) for line in lines), NAME)
-        return Column(key, head, lines, rank, right, least, grows=name)
+        last = [Text(end, "muted") for end in ends[: 2 if cut else 1]]
+        return Column(head, [*cells, *last], **{"right": True, **more})
 
-    columns = (
+    names = [label(row, by) for row in shown]
+    longest = max((name.cell_len for name in names), default=0)
+    always = [
         column(
-            "key",
             by,
-            (label(row, by) for row in shown),
+            names,
             ("idle", f"{fmt.plural(len(cut), 'row')} more"),
             right=False,
+            least=min(longest, NAME),
+            grows=True,
         ),
         column(
-            "bar",
-            "",
-            ((Span(bar(row.seconds / step, 8), KINDS[row.kind][1]),) for row in shown),
-            rank=5,
-            right=False,
-            least=8,
-        ),
-        column(
-            "self",
             unit.name or "self",
             (time_text(row.seconds, unit) for row in shown),
             (unit.text(idle), unit.text(rest)),
         ),
         column(
-            "deviation",
-            "±",
-            (f"±{unit.text(r.deviation)}" if r.deviation else "" for r in shown),
-            rank=3,
-        ),
-        column(
-            "share",
             "share",
             (share_text(row.seconds / step) for row in shown),
             (share_text(idle / step), share_text(rest / step)),
         ),
-        column(
-            "most",
-            "at most",
-            # Which a hundredth of a step would not change.
-            (
-                unit.text(row.most_seconds)
-                if row.shared and row.most_seconds - row.seconds > step / 100
-                else ""
-                for row in shown
-            ),
-            rank=3,
-        ),
-        column(
-            "total", "with inner", (unit.text(r.total_seconds) for r in shown), rank=2
-        ),
-        column("count", "runs", (_runs(row.count) for row in shown), rank=4),
-        column(
-            "flops",
-            "FLOP/s",
-            (_rate(p.flops_per_second, "FLOP/s") for p in places),
-            rank=6,
-        ),
-        column(
-            "bytes", "B/s", (_rate(p.bytes_per_second, "B/s") for p in places), rank=7
-        ),
-        column("roof", "of roof", map(_roof, places), rank=3, right=False),
+    ]
+    bars = (Text(bar(row.seconds / step, 8), KINDS[row.kind][1]) for row in shown)
+    deviations = (f"±{unit.text(r.deviation)}" if r.deviation else "" for r in shown)
+    most = (
+        # Which a hundredth of a step would not change.
+        unit.text(row.most_seconds)
+        if row.shared and row.most_seconds - row.seconds > step / 100
+        else ""
+        for row in shown
     )
-    always = ("key", "self", "share")
-    return tuple(
-        c
-        for c in columns
-        if c.key in always or any(span.text for cell in c.cells for span in cell)
-    )
+    flops = (_rate(place.flops_per_second, "FLOP/s") for place in places)
+    moved = (_rate(place.bytes_per_second, "B/s") for place in places)
+    name, time, share = always
+    columns = [
+        name,
+        column("", bars, rank=5, right=False, least=8),
+        time,
+        column("±", deviations, rank=3),
+        share,
+        column("at most", most, rank=3),
+        column("with inner", (unit.text(r.total_seconds) for r in shown), rank=2),
+        column("runs", (_runs(row.count) for row in shown), rank=4),
+        column("FLOP/s", flops, rank=6),
+        column("B/s", moved, rank=7),
+        column("of roof", map(_roof, places), rank=3, right=False),
+    ]
+    return [c for c in columns if c in always or any(map(len, map(as_text, c.cells)))]
 
 
 def _rate(value: float | None, quantity: fmt.Quantity) -> str:
@@ -226,16 +199,15 @@ def time_text(seconds: float, unit: Any) -> str:
     return str(unit.text(seconds)) if seconds else fmt.ABSENT
 
 
-def label(row: Row, by: By) -> Line:
+def label(row: Row, by: By) -> Text:
     """The name of a row; a line with its code."""
     mark = "~" if row.shared and by in ("line", "function") else ""
     if not row.key:
-        return (Span(NO_LINE, "muted"),)
-    name = Span(f"{row.key}{mark}")
-    if by != "line" or row.frame is None:
-        return (name,)
-    text = code(row.frame)
-    return (name, Span(f"  {text}", "muted")) if text else (name,)
+        return Text(NO_LINE, "muted")
+    name = Text.assemble(styled(f"{row.key}{mark}"))
+    if by == "line" and row.frame is not None and (text := code(row.frame)):
+        name.append_text(styled(f"  {text}", "muted"))
+    return name
 
 
 def code(frame: Frame) -> str:
@@ -255,7 +227,7 @@ def source(file: str) -> tuple[str, ...]:
         return ()
 
 
-def _gaps(profile: Profile) -> Table | None:
+def _gaps(profile: Profile) -> Rows | None:
     wait = analysis.WAITS * profile.step_seconds
     if profile.idle_seconds < wait or not profile.gaps:
         return None
@@ -267,7 +239,7 @@ def _gaps(profile: Profile) -> Table | None:
     if len(profile.devices) == 1:
         heads.remove("device")
         rows = [(wait, *others) for wait, _, *others in rows]
-    return Table(columns(heads, rows, right=heads[:1], grows=heads[-1]))
+    return table(heads, rows, right=heads[:1], grows=heads[-1])
 
 
 def _doing(gap: Gap) -> str:
@@ -278,7 +250,7 @@ def _doing(gap: Gap) -> str:
     )
 
 
-def _compiles(profile: Profile) -> Table | None:
+def _compiles(profile: Profile) -> Rows | None:
     rows = [
         (
             c.function or "?",
@@ -294,7 +266,7 @@ def _compiles(profile: Profile) -> Table | None:
     return _listed(("compiled inside", "in all", "XLA"), rows)
 
 
-def _transfers(profile: Profile) -> Table | None:
+def _transfers(profile: Profile) -> Rows | None:
     rows = [
         (
             transfer.name,
@@ -307,7 +279,7 @@ def _transfers(profile: Profile) -> Table | None:
     return _listed(("transfer", "count", "size", "time"), rows)
 
 
-def _holdings(profile: Profile) -> Table | None:
+def _holdings(profile: Profile) -> Rows | None:
     rows = [
         (
             analysis.named(holding.frame, "line"),
@@ -322,9 +294,9 @@ def _holdings(profile: Profile) -> Table | None:
     return _listed(("holds memory", "arrays", "size"), rows)
 
 
-def _listed(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table | None:
+def _listed(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Rows | None:
     """Names with their figures."""
-    return Table(columns(heads, rows, right=heads[1:])) if rows else None
+    return table(heads, rows, right=heads[1:]) if rows else None
 
 
 def _memory(profile: Profile) -> Iterator[Remark]:

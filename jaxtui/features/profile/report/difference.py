@@ -6,15 +6,16 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
+from rich.text import Text
+
 from jaxtui import format as fmt
 from jaxtui.features.profile import judge as analysis
 from jaxtui.features.profile.judge import By, Change, Spent
 from jaxtui.features.profile.report import NO_LINE, ROWS
 from jaxtui.features.profile.report.document import Document
 from jaxtui.model import Remark
+from jaxtui.ui.report import Report, table
 from jaxtui.view import words
-from jaxtui.view.report import Report, Table
-from jaxtui.view.text import Column, Line, Span
 
 
 def keys(document: Document, by: By) -> Iterator[Spent]:
@@ -64,25 +65,18 @@ def difference(before: Document, after: Document, by: By) -> Report:
         ("slower" if c.seconds > 0 else "faster") if c.is_seen else "muted"
         for c in rows
     ]
-    cells: dict[str, list[Line]] = {
-        by: [(Span(c.key or NO_LINE),) for c in rows],
-        f"before {unit.name}".strip(): [(Span(unit.text(e.before)),) for e in rows],
-        f"now {unit.name}".strip(): [(Span(unit.text(e.after)),) for e in rows],
-        "change": [
-            (Span(_signed(c.seconds, unit), role),)
-            for c, role in zip(rows, roles, strict=True)
-        ],
-    }
-    table = Table(
-        tuple(
-            Column(key, head, lines, right=key != "key", grows=key == "key")
-            for key, (head, lines) in zip(
-                ("key", "before", "after", "change"), cells.items(), strict=True
-            )
+    heads = (by, f"before {unit.name}".strip(), f"now {unit.name}".strip(), "change")
+    cells = [
+        (
+            c.key or NO_LINE,
+            unit.text(c.before),
+            unit.text(c.after),
+            Text(_signed(c.seconds, unit), role),
         )
-    )
+        for c, role in zip(rows, roles, strict=True)
+    ]
     return Report(
         title=f"{before.source} → {after.source}",
-        verdict=(Span(words.sentence(Remark("profile-change", facts)), "strong"),),
-        tables=(table,),
+        verdict=words.sentence(Remark("profile-change", facts)),
+        tables=[table(heads, cells, right=heads[1:], grows=by)],
     )

@@ -29,10 +29,9 @@ from jaxtui.model.profile import (
 )
 from jaxtui.places import read_whole
 from jaxtui.text import ended
+from jaxtui.ui.report import Report, markdown
 from jaxtui.view.document import SCHEMA, ProblemRow, encode, problem
 from jaxtui.view.export import Contents, csv_text
-from jaxtui.view.render import markdown
-from jaxtui.view.report import Report
 
 
 class SourceRow(Record, frozen=True, kw_only=True):

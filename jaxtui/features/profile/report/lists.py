@@ -8,14 +8,16 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 import msgspec
+from rich.text import Text
 
 from jaxtui import format as fmt
 from jaxtui.features.profile import judge as analysis
 from jaxtui.features.profile.judge import By, Row
 from jaxtui.features.profile.report import KINDS, label, share_text, source, time_text
 from jaxtui.model.profile import Profile
+from jaxtui.ui.report import styled
 from jaxtui.view.heat import Scale
-from jaxtui.view.text import Line, Span, bar
+from jaxtui.view.text import bar
 
 CONTEXT = 2
 """Lines around one that takes time."""
@@ -78,16 +80,16 @@ def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
     return lines
 
 
-def source_text(line: SourceLine) -> Line:
+def source_text(line: SourceLine) -> Text:
     """A line with its heat and its share of a step in the margin."""
     if not line.number:
-        return (Span(line.text, "head"),)
+        return styled(line.text, "head")
     share = share_text(line.share) if line.share else ""
     mark = "~" if line.row and line.row.shared else " "
-    return (
-        Span(f"{share:>7}{mark}", line.heat or "muted"),
-        Span(f"{line.number:>5} ", "muted"),
-        Span(line.text.expandtabs(4), "label" if line.row else "muted"),
+    return Text.assemble(
+        (f"{share:>7}{mark}", line.heat or "muted"),
+        (f"{line.number:>5} ", "muted"),
+        styled(line.text.expandtabs(4), "" if line.row else "muted"),
     )
 
 
@@ -109,7 +111,7 @@ def rows_of(profile: Profile, by: By, line: SourceLine | None = None) -> list[Ro
     return analysis.rows(only, by)[:MOST_KERNELS]
 
 
-def row_lines(profile: Profile, rows: Sequence[Row], by: By, width: int) -> list[Line]:
+def row_lines(profile: Profile, rows: Sequence[Row], by: By, width: int) -> list[Text]:
     """The kernels as a list shows them: time, share, bar and name."""
     step = profile.step_seconds or 1.0
     unit = fmt.shared([row.seconds for row in rows], "s")
@@ -118,12 +120,12 @@ def row_lines(profile: Profile, rows: Sequence[Row], by: By, width: int) -> list
     longest = max((row.seconds for row in rows), default=0.0) or 1.0
     cells = max(4, min(12, width // 6))
     return [
-        (
-            Span(f"{time:>{room}} "),
-            Span(f"{share_text(row.seconds / step):>7} ", "muted"),
-            Span(f"{bar(row.seconds / longest, cells):<{cells}} ", KINDS[row.kind][1]),
-            *label(row, "op"),
-            Span(f"  {row.kernels[0].category}" if by == "op" else "", "muted"),
+        Text.assemble(
+            f"{time:>{room}} ",
+            (f"{share_text(row.seconds / step):>7} ", "muted"),
+            (f"{bar(row.seconds / longest, cells):<{cells}} ", KINDS[row.kind][1]),
+            label(row, "op"),
+            (f"  {row.kernels[0].category}" if by == "op" else "", "muted"),
         )
         for row, time in zip(rows, times, strict=True)
     ]
