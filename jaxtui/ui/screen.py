@@ -72,8 +72,10 @@ class Sheet(Widget):
     def notify_style_update(self) -> None:
         super().notify_style_update()
         if self._width:
+            # What is written for a width may have become another text.
+            before = len(self._lines)
             self._lay_out(self._width)
-            self.refresh()
+            self.refresh(layout=len(self._lines) != before)
 
     def get_content_width(self, container: Size, viewport: Size) -> int:
         return container.width

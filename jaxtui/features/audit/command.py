@@ -74,7 +74,7 @@ def command(
         lines = Group(*[*view.excerpts(audit)][:-1])
         width = width_of(sys.stdout) or UNLIMITED
         excerpts = written(lines, width, colour=in_colour())
-        return join_painted([printed(view.report(audit)), excerpts], "\n").rstrip()
+        return join_painted([printed(view.report(audit)), excerpts], "\n\n").rstrip()
 
     code = CASE_FAILED if audit.findings else FINE
     if status != 0 or witness is None:

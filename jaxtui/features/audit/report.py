@@ -178,7 +178,7 @@ def _table(sites: Sequence[Site]) -> Rows:
 def _ratio(site: Site) -> str:
     if not site.corrected_seconds or site.read_seconds <= 0:
         return fmt.ABSENT
-    return f"{site.corrected_seconds / site.read_seconds:.3g}×"
+    return fmt.ratio(site.corrected_seconds / site.read_seconds)
 
 
 def _lines(site: Site) -> str:
