@@ -8,7 +8,7 @@ from itertools import chain
 import msgspec
 
 from jaxtui.format import Cell
-from jaxtui.model import Device, Host, OpInfo, Remark
+from jaxtui.model import Device, Host, Remark
 
 PROSE_COLUMNS = 76
 """The columns of prose in a screen of 80."""
@@ -23,7 +23,6 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """The JAX device that the lesson is about, e.g. ``cpu:0`` or ``tpu:0``."""
     devices: tuple[Device, ...]
     host: Host | None = None
-    ops: tuple[OpInfo, ...] = ()
     grows_to: int = 0
     """The size may grow up to here, until the work takes twenty dispatches on this
     device; 0 where it was chosen or measured."""

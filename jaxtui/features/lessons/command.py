@@ -124,7 +124,7 @@ def command(
             await course.session.ready()
             course.session.refuse("verdicts")
         state = course.state
-        return setting(lesson, state.devices, state.host, state.ops, size, device)
+        return setting(lesson, state.devices, state.host, size, device)
 
     async def run() -> None:
         async with course.started():
@@ -184,11 +184,8 @@ class _Course(Driver):
         run = StepRun(step, here)
         if not self._as_json:
             opening = _page(lesson, number, run, Attempt())
-            print_stdout(
-                join_painted(
-                    [*([] if first else [""]), _text(opening.opening(first=first)), ""]
-                )
-            )
+            lines = [*([] if first else [""]), opening.opening(_text, first=first), ""]
+            print_stdout(join_painted(lines))
             if can_ask():
                 guessed = await guess(view.LETTERS[: len(step.question.choices)])
         try:

@@ -17,7 +17,6 @@ from jaxtui.model import (
     Experiment,
     Host,
     Loop,
-    OpInfo,
     Snippet,
     Work,
 )
@@ -97,7 +96,6 @@ class Course(msgspec.Struct, frozen=True):
         index: int,
         devices: Sequence[Device],
         host: Host | None,
-        ops: Sequence[OpInfo],
         device: str | None,
     ) -> Setting:
         """Return the setting of a lesson now, with the size that was chosen for it.
@@ -106,7 +104,7 @@ class Course(msgspec.Struct, frozen=True):
             SelectionError: there is no such device, or the size does not fit.
         """
         size = self.sizes.get(index)
-        here = setting(self.lessons[index], devices, host, ops, size, device)
+        here = setting(self.lessons[index], devices, host, size, device)
         fitted = self.fitted.get((index, here.device))
         if here.grows_to and fitted:
             return replace(here, size=fitted, grows_to=0)

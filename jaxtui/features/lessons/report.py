@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar, Literal
 
 import msgspec
@@ -24,6 +24,7 @@ from jaxtui.features.lessons.trial import Lesson, Step
 from jaxtui.model import Experiment, Loop, Remark, Snippet, Timed, Work
 from jaxtui.plot import SERIES, Color, Picture, Series
 from jaxtui.state import Job
+from jaxtui.text import Painted, join_painted
 from jaxtui.ui.report import Column, Fitted, Rows, styled, written
 from jaxtui.view import words
 from jaxtui.view.document import machine
@@ -35,9 +36,6 @@ ROLES = {True: "pass", False: "fail", None: "low"}
 
 LETTERS = "abcd"
 """The keys of the choices of a question, in their order."""
-
-_LONG = 26
-"""Cells above which figures go over several lines where there is no room."""
 
 _NARROWEST = 10
 """Cells that a bar keeps, however long the other texts are."""
@@ -64,7 +62,8 @@ class _Code(TextElement):
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
         lines = self.text.plain.rstrip().split("\n")
-        yield Text("\n".join(f"    {line}" for line in lines), "block")
+        code = "\n".join(f"    {line}" for line in lines)
+        yield Text(code, "block")
 
 
 class Prose(Markdown):
@@ -185,7 +184,6 @@ _SIDES = {
     "JAX, eager": "eager",
     "JAX, jit": "jit",
     "NumPy": "numpy",
-    "TensorFlow": "host",
     "call returned": "host",
     "loss": "device",
     "result ready": "device",
@@ -427,18 +425,22 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     # All of it as text.
 
-    def opening(self, *, first: bool = True) -> RenderableType:
+    def opening(
+        self, write: Callable[[RenderableType], Painted], *, first: bool = True
+    ) -> Painted:
         """Write the part above the figures, on a command line.
 
         Args:
+            write: all but the programs, whose lines stay as they are.
             first: with the title of the lesson and what it is about.
         """
-        summary = Group(self.heading(), Text(self.lesson.summary))
-        title = Text.assemble(
-            (self.title, "strong"), "\n", ("-" * len(self.title), "muted")
-        )
-        asked = Group(self.asked, *self.choices())
-        return apart(summary if first else "", title, self.setup, self.program(), asked)
+        summary = Group(self.heading(), Text(self.lesson.summary)) if first else ""
+        rule = Text("-" * len(self.title), "muted")
+        title = Group(Text(self.title, "strong"), rule)
+        code = (program(work).plain for work in self.figures.works)
+        before = write(apart(summary, title, self.setup))
+        asked = write(Group(self.asked, *self.choices()))
+        return join_painted((before, *code, asked), "\n\n")
 
     def ending(self) -> RenderableType:
         """The verdict, the figures, and why."""
@@ -446,7 +448,11 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     def text(self) -> str:
         """All of it, to be taken away."""
-        return f"{written(apart(self.opening(), self.ending()), PROSE_COLUMNS)}\n"
+
+        def write(block: RenderableType) -> Painted:
+            return written(block, PROSE_COLUMNS)
+
+        return f"{self.opening(write)}\n\n{write(self.ending())}\n"
 
 
 def trouble_of(run: StepRun) -> str:
@@ -606,15 +612,8 @@ def table(rows: Sequence[Row]) -> RenderableType:
     roles = ("unknown" if row.vague else "strong" for row in rows)
     columns = [
         Column("", what),
-        Column("yours", [*map(styled, yours, roles)], grows=_long(yours)),
+        Column("yours", [*map(styled, yours, roles)], grows=True),
+        Column("published", published, grows=True),
+        Column("", [styled(text, "muted") for text in remarks], grows=True),
     ]
-    if any(published):
-        columns.append(Column("published", published, grows=_long(published)))
-    if any(remarks):
-        muted = [styled(text, "muted") for text in remarks]
-        columns.append(Column("", muted, grows=True))
-    return Rows(columns)
-
-
-def _long(cells: Sequence[str]) -> bool:
-    return max(map(len, cells)) > _LONG
+    return Rows([column for column in columns if any(column.cells)])

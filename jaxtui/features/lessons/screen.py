@@ -208,8 +208,7 @@ class LearnPane(Pane):
             raise SelectionError(state.no_jax)
         if refusal := state.refusal("verdicts"):
             raise SelectionError(words.text(refusal))
-        devices, host, ops = state.devices, state.host, state.ops
-        return self.course.setting(index, devices, host, ops, state.cursor)
+        return self.course.setting(index, state.devices, state.host, state.cursor)
 
     def _seconds_of(self, index: int) -> float | None:
         """Return the most seconds that a lesson's steps take; ``None`` if unknown."""

@@ -25,7 +25,6 @@ from jaxtui.model import (
     Host,
     Inputs,
     Mode,
-    OpInfo,
     SelectionError,
     Shown,
     Snippet,
@@ -256,7 +255,6 @@ def setting(
     lesson: Lesson,
     devices: Sequence[Device],
     host: Host | None,
-    ops: Sequence[OpInfo],
     size: int | None = None,
     device: str | None = None,
 ) -> Setting:
@@ -266,7 +264,6 @@ def setting(
         lesson: which one.
         devices: all that JAX sees.
         host: the machine.
-        ops: the catalogue.
         size: the lesson's size parameter; ``None`` is its default here.
         device: by name; ``None`` is the first accelerator of this process, or else
             the first device.
@@ -290,6 +287,5 @@ def setting(
         device=chosen,
         devices=tuple(devices),
         host=host,
-        ops=tuple(ops),
         grows_to=grows_to,
     )

@@ -59,7 +59,7 @@ MACHINES: dict[str, tuple[Device, ...]] = {
 
 
 def on(lesson: Lesson, size: int | None = None, machine: str = "") -> Setting:
-    return setting(lesson, MACHINES[machine], HOST, OPS, size)
+    return setting(lesson, MACHINES[machine], HOST, size)
 
 
 @cache
@@ -67,7 +67,7 @@ def real(name: str) -> Setting:
     """The first device of this machine, at the lesson's smallest size."""
     lesson = lessons.load(name)
     size = lesson.minimum if lesson.size_means else None
-    return setting(lesson, api.devices(), host(), OPS, size)
+    return setting(lesson, api.devices(), host(), size)
 
 
 @cache

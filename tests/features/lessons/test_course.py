@@ -20,11 +20,11 @@ from jaxtui.model import (
     Snippet,
     WorkFailed,
 )
-from tests.fake_engine import HOST, OPS, cpu_devices
+from tests.fake_engine import HOST, cpu_devices
 from tests.features.lessons.lessons_to_try import FIRST, SECOND
 from tests.records import measurement, summary, told
 
-HERE = setting(FIRST, cpu_devices(), HOST, OPS)
+HERE = setting(FIRST, cpu_devices(), HOST)
 OPENED = Course((FIRST, SECOND), open=0)
 DONE = StepRun(FIRST.steps[0], HERE)
 STOPPED = DONE.stopped()
@@ -57,7 +57,7 @@ def test_a_prediction_is_one_of_the_choices_until_the_answer_is_there() -> None:
 
 def test_the_size_of_a_lesson_fits_the_device_and_is_measured_once() -> None:
     clock = load("clock")
-    here = setting(clock, cpu_devices(), HOST, OPS)
+    here = setting(clock, cpu_devices(), HOST)
     run = StepRun(clock.steps[0], here)
     sizes = []
     for dispatch, work in ((1e-4, 1e-3), (1e-4, 1.9e-3), (1e-4, 3e-3)):
@@ -75,13 +75,13 @@ def test_the_size_of_a_lesson_fits_the_device_and_is_measured_once() -> None:
     assert "n = 2_250" in snippet.setup
     # The next step of the lesson on this device begins with it; a typed size stays.
     course = Course((clock,)).after_run((0, 0), run, "")
-    assert course.setting(0, cpu_devices(), HOST, OPS, None) == run.setting
-    assert setting(clock, cpu_devices(), HOST, OPS, 1000).grows_to == 0
+    assert course.setting(0, cpu_devices(), HOST, None) == run.setting
+    assert setting(clock, cpu_devices(), HOST, 1000).grows_to == 0
 
 
 def test_what_cannot_be_fitted_runs_as_it_is() -> None:
     clock = load("clock")
-    start = StepRun(clock.steps[0], setting(clock, cpu_devices(), HOST, OPS))
+    start = StepRun(clock.steps[0], setting(clock, cpu_devices(), HOST))
     (case,) = start.next_work.cases  # type: ignore[union-attr]
     failed = CaseFailed(index=0, failure=Failure(case=case, remark=told("No.")))
     run = start.observe(failed)
@@ -115,7 +115,7 @@ def test_sizes_are_doubled_and_halved_within_the_lessons_range() -> None:
         course.resized(replace(HERE, size=60), -1)
     with pytest.raises(SelectionError, match="no size to set"):
         replace(course, open=1).resized(HERE, 1)
-    assert course.setting(0, cpu_devices(), HOST, OPS, None).size == 60
+    assert course.setting(0, cpu_devices(), HOST, None).size == 60
 
 
 @pytest.mark.parametrize(

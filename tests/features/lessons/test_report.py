@@ -19,13 +19,13 @@ from jaxtui.state import Job
 from jaxtui.ui.report import written
 from jaxtui.view import words
 from tests import records
-from tests.fake_engine import HOST, OPS, at_once, cpu_devices
+from tests.fake_engine import HOST, at_once, cpu_devices
 from tests.features.lessons.figures import after, measured
 from tests.features.lessons.lessons_to_try import FIRST, SECOND
 from tests.records import case, summary
 
 STEP = FIRST.steps[0]
-HERE = setting(FIRST, cpu_devices(), HOST, OPS)
+HERE = setting(FIRST, cpu_devices(), HOST)
 CODES = {"pass": "32", "fail": "31", "low": "33"}
 """The colours of verdicts on a terminal."""
 

@@ -308,7 +308,7 @@ def test_where_a_lesson_runs(
     expected: tuple[int, str] | str,
 ) -> None:
     def where() -> Setting:
-        return setting(lesson, devices, None, (), size, name)
+        return setting(lesson, devices, None, size, name)
 
     if isinstance(expected, str):
         with pytest.raises(SelectionError) as refused:

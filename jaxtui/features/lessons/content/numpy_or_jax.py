@@ -49,8 +49,8 @@ def _five(figures: Figures) -> Conclusion:
 
     def remark(name: str) -> str:
         if figures.cases[name] is None:
-            on_cpu = name in "BC"
-            return "needs JAX's CPU device" if on_cpu else "needs an accelerator"
+            missing = "JAX's CPU device" if name in "BC" else "an accelerator"
+            return f"needs {missing}"
         if not numpy or not figures.has(name):
             return ""
         if figures[name] > a:
@@ -69,33 +69,30 @@ def _five(figures: Figures) -> Conclusion:
             )
         ),
     )
-    sentences = []
-    if cpu:
-        sentences.append(
-            f"On the CPU the product took {seconds(b)} on NumPy data and {seconds(c)}"
-            f" on JAX data, {figures.times('B', 'C')} as long: JAX gets n² numbers and"
-            " does about n³ operations with them."
-        )
-        if not hidden:
-            sentences.append("At this size the copy shows.")
-    if cpu and numpy:
-        sentences.append(
-            f"JAX took {figures.times('C', 'A')} as long as NumPy (published: 2)."
-        )
-    if chip:
-        transfer = "D pays the transfer with every call"
-        sentences.append(
-            f"On the accelerator it took {seconds(d)} on NumPy data and {seconds(e)} on"
-            f" JAX data: {transfer if dearer else 'the transfer does not show'}."
-        )
-        if numpy:
-            faster = figures.times("A", "E")
-            sentences.append(f"E is {faster} as fast as NumPy (published: 28).")
-    else:
-        sentences.append(
-            "D and E need an accelerator, so this machine cannot show that half of the"
-            " claim."
-        )
+    on_cpu = (
+        f"On the CPU the product took {seconds(b)} on NumPy data and {seconds(c)} on"
+        f" JAX data, {figures.times('B', 'C')} as long: JAX gets n² numbers and does"
+        " about n³ operations with them."
+    )
+    pays = "D pays the transfer with every call"
+    transfer = pays if dearer else "the transfer does not show"
+    on_chip = (
+        f"On the accelerator it took {seconds(d)} on NumPy data and {seconds(e)} on JAX"
+        f" data: {transfer}."
+    )
+    if not chip:
+        on_chip = "D and E need an accelerator: this half of the claim stays open."
+    sentences = (
+        on_cpu if cpu else "",
+        "At this size the copy shows." if cpu and not hidden else "",
+        f"JAX took {figures.times('C', 'A')} as long as NumPy (published: 2)."
+        if cpu and numpy
+        else "",
+        on_chip,
+        f"E is {figures.times('A', 'E')} as fast as NumPy (published: 28)."
+        if chip and numpy
+        else "",
+    )
     answer = (0, 1, 1, 2, 2)[fastest(a, b, c, d, e) or 0]
     return Conclusion(holds, answer, rows, sentences)
 
