@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests import warm
+
 # Before anything imports jax: platform and device count are fixed for a process's life.
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "4"
@@ -49,6 +51,13 @@ def _what_is_imported_is_not_collected() -> None:
     before it times: without them, as in an engine."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _engines_are_copies() -> Iterator[None]:
+    """An engine that a test starts in its own process does not import JAX again."""
+    with warm.engines():
+        yield
 
 
 @pytest.fixture(scope="module")
