@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from textual.screen import Screen
 
 from jaxtui.features.timeline import loops
 from jaxtui.tui.widgets.load import LoadPanel
@@ -40,11 +41,33 @@ def _idle_is_when_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None
             quiet = 0 if ready else quiet + 1
         return True
 
+    undrawn: set[Screen[object]] = set()
+    draw = Screen._compositor_refresh
+
+    def drawn_later(screen: Screen[object]) -> None:
+        if screen.app.is_headless and screen is screen.app.screen:
+            undrawn.add(screen)
+            screen._dirty_widgets.clear()
+            screen.app._update_mouse_over(screen)
+        else:
+            draw(screen)
+
     async def settled(*_: object) -> None:
         await asyncio.sleep(TICK_SECONDS)
         await at_rest()
 
-    for module in ("pilot", "app"):
-        monkeypatch.setattr(f"textual.{module}.wait_for_idle", settled)
+    async def settled_and_drawn(*_: object) -> None:
+        await settled()
+        # One frame of all that came since the last one; nobody looks at those between.
+        while undrawn:
+            screen = undrawn.pop()
+            if screen.is_running and screen.is_current:
+                screen.call_next(draw, screen)
+                await at_rest()
+
+    monkeypatch.setattr(Screen, "_compositor_refresh", drawn_later)
+
+    monkeypatch.setattr("textual.app.wait_for_idle", settled)
+    monkeypatch.setattr("textual.pilot.wait_for_idle", settled_and_drawn)
     monkeypatch.setattr("textual.pilot.Pilot._wait_for_screen", at_rest)
     monkeypatch.setattr("textual.screen.UPDATE_PERIOD", TICK_SECONDS / 2)

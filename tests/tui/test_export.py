@@ -267,7 +267,7 @@ async def test_devices_and_the_health_check() -> None:
         assert document["complete"] is True
         tests = [row["test"] for row in document["tests"]]
         assert tests[0] == "present"
-        assert "together" in tests
+        assert "numerics" in tests
 
 
 async def test_the_step_of_a_lesson(monkeypatch: pytest.MonkeyPatch) -> None:
