@@ -288,7 +288,7 @@ async def test_the_step_of_a_lesson(monkeypatch: pytest.MonkeyPatch) -> None:
         for downs, (ending, *words) in enumerate(
             (
                 # As `jaxtui learn` prints it, with what ran.
-                (".md", "✓ Holds here", "# time: first", "1/3 Two works\n----"),
+                (".md", "✓ Holds here", "# time: first", "1/2 Two works"),
                 (".svg", "What comes first?: Two works"),
             )
         ):
