@@ -265,18 +265,18 @@ def _verdict(crossover: Crossover, *, lost: bool) -> str:
         return f"No difference seen between {first} and {second} {span}."
     ahead, behind = _ordered(crossover, crossover.faster)
     certain = sum(size.faster is not None for size in crossover.sizes)
-    seen = f"{ahead} is faster than {behind} {span}"
+    lead = f"{ahead} is faster than {behind} {span}"
     if certain < len(timed):
-        seen = (
+        lead = (
             f"{ahead} is faster than {behind} at {certain} of {len(timed)} sizes"
             f" {span}; no difference seen at the others"
         )
     if lost:
         return (
-            f"{seen}. The engine died before the search ended, so they may cross at"
+            f"{lead}. The engine died before the search ended, so they may cross at"
             " another size."
         )
-    return f"No crossing: {seen}."
+    return f"No crossing: {lead}."
 
 
 def _notes(

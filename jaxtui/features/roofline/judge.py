@@ -63,16 +63,20 @@ def places(
     run: Job, roofs: RoofsMeasured | None, *, measuring: bool = False
 ) -> list[Place | None]:
     """The place of each case of a run; ``None`` while it has no figures."""
-    found = [
-        place(case.measurement, roofs) if roofs and case.measurement else None
+    return [
+        _awaited(place(case.measurement, roofs), measuring)
+        if roofs and case.measurement
+        else None
         for case in run.cases
     ]
-    waits = {"limited_by": "no roof yet", "level": "info"}
-    waits["verdict"] = "jaxtui is still measuring the roofs."
-    return [
-        replace(x, **waits) if x and measuring and x.code == "roof-not-measured" else x
-        for x in found
-    ]
+
+
+def _awaited(place: Place, measuring: bool) -> Place:
+    """Say that a roof may come yet, while they are measured."""
+    if not measuring or place.code != "roof-not-measured":
+        return place
+    text = "jaxtui is still measuring the roofs."
+    return _nowhere(place.case, place.code, "no roof yet", text)
 
 
 def device_of(state: State, selected: int) -> str | None:
@@ -109,9 +113,9 @@ def work_for(state: State, device: str) -> Roofs:
         multiplied(entry.measurement) if entry.measurement else entry.case
         for entry in entries
     ]
-    known = roofs_of(state, device)
-    tried = [roof.of for roof in known.roofs] if known else []
-    dtypes = (*filter(None, tried), *needed(cases, device, state.ops))
+    roofs = roofs_of(state, device)
+    before = [roof.of for roof in roofs.roofs] if roofs else []
+    dtypes = (*filter(None, before), *needed(cases, device, state.ops))
     return Roofs(device=device, dtypes=tuple(dict.fromkeys(dtypes)))
 
 
@@ -252,7 +256,7 @@ def _judged(under: Place, measured: Measurement, roof: Roof, cache: int) -> Plac
     name, of = ("bandwidth", "memory") if by_memory else ("compute", "arithmetic")
     peak = roof.published.value if roof.published else math.inf
 
-    def said(code: str, limit: str, text: str, level: Severity = "info") -> Place:
+    def verdict(code: str, limit: str, text: str, level: Severity = "info") -> Place:
         beyond = share > AT_THE_ROOF or code == "in-cache"
         return replace(
             under,
@@ -265,26 +269,28 @@ def _judged(under: Place, measured: Measurement, roof: Roof, cache: int) -> Plac
 
     if under.cached and by_memory:
         text = f"The arrays fit into the last-level cache ({fmt.bytes_text(cache)}), so"
-        return said("in-cache", "cache", f"{text} memory does not limit these calls.")
+        return verdict(
+            "in-cache", "cache", f"{text} memory does not limit these calls."
+        )
     if share * roof.per_second > AT_THE_ROOF * peak:
         if by_memory:
             text = "Faster than the published bandwidth of the memory: the arrays lie"
-            return said("from-cache", "cache", f"{text} in a cache.")
+            return verdict("from-cache", "cache", f"{text} in a cache.")
         text = f"Faster than the published peak in {multiplied(measured).dtype}: its"
         text += " time is wrong, or the op needs fewer operations than its formula"
-        return said("beyond-peak", "impossible", f"{text} counts.", "error")
+        return verdict("beyond-peak", "impossible", f"{text} counts.", "error")
     if share > AT_THE_ROOF:
         fits = by_memory and (measured.bytes or 0) < NEARLY_FITTING * cache
         text = f"Faster than the {name} roof: {_cause_above(roof, fits=fits)}."
-        return said("over-the-roof", "over the roof", text, "warning")
+        return verdict("over-the-roof", "over the roof", text, "warning")
     if share < NEAR:
         text = f"Far below the {name} roof: {_cause_below(measured, of)}."
-        return said("below-the-roof", "something else", text)
+        return verdict("below-the-roof", "something else", text)
     text = f"{fmt.percent(share)} of the {name} roof"
     text = f"uncertain: {text}" if under.uncertain else text
     if under.intensity is None:
-        return said("moves-data", of, f"{text}, without arithmetic.")
-    return said(f"{under.bound}-bound", of, f"{text}.")
+        return verdict("moves-data", of, f"{text}, without arithmetic.")
+    return verdict(f"{under.bound}-bound", of, f"{text}.")
 
 
 def _cause_above(roof: Roof, *, fits: bool) -> str:

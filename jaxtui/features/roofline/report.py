@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.text import Text
 
@@ -20,7 +21,7 @@ from jaxtui.model.document import Note
 from jaxtui.model.own import brief_name
 from jaxtui.model.roofs import Roof, RoofsMeasured
 from jaxtui.plot import COLORS
-from jaxtui.state import Job, State
+from jaxtui.state import CaseState, Job, State
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.report import Column, Report, Rows, gather, of_host
 from jaxtui.view import text, words
@@ -65,9 +66,9 @@ def report(roofline: Roofline, state: State) -> Report:
     tables = [_roofs(roofs.roofs)] if roofs.roofs else []
     notes = [*roofline.notes, *roof_notes(roofs)]
     if run is not None and run.cases:
-        seen = places(run, roofs)
-        tables.append(_rows(columns(run, seen, BAR)))
-        notes += _notes(run, seen)
+        under = places(run, roofs)
+        tables.append(_rows(columns(run, under, BAR)))
+        notes += _notes(run, under)
     return Report(
         title=f"roofline of {roofs.device}",
         verdict=headline(roofs),
@@ -90,8 +91,8 @@ OUTCOME = Outcome(Roofline, result, report, count)
 
 def verdict_of(place: Place) -> Note:
     """Return the verdict of a case as a note."""
-    known = place.bound is not None and place.code != "beyond-peak"
-    flag = place.code.replace("-", " ") if known else place.limited_by
+    placed = place.bound is not None and place.code != "beyond-peak"
+    flag = place.code.replace("-", " ") if placed else place.limited_by
     return Note(flag=flag, text=place.verdict, level=place.level)
 
 
@@ -103,9 +104,9 @@ def _notes(run: Job, places: Sequence[Place | None]) -> Iterator[Note]:
         row = case.case
         label = letter or f"{brief_name(row.op)} {row.size} {row.mode}"
         if case.failure is not None:
-            failed = case.failure.remark
-            told = words.label(failed), words.text(failed), failed.severity
-            note = Note(flag=told[0], text=told[1], level=told[2])
+            remark = case.failure.remark
+            flag, text = words.label(remark), words.text(remark)
+            note = Note(flag=flag, text=text, level=remark.severity)
         elif place is None or place.code in PLAIN:
             continue
         else:
@@ -173,41 +174,52 @@ def _rows(columns: Sequence[text.Column]) -> Rows:
 
 def columns(run: Job, places: Sequence[Place | None], room: int) -> list[text.Column]:
     """The columns of the cases, from left to right; ``room`` is that of a bar."""
-    rated = [place.rate if place and place.intensity else None for place in places]
+    rated = [place.rate for place in places if place and place.intensity]
     unit = fmt.shared([rate for rate in rated if rate], "FLOP/s")
-    cells: dict[str, list[Line]] = {name: [] for name in ("a", "i", "r", "s", "b", "l")}
-    for case, place, letter, rate in zip(
-        run.cases, places, letters(places), rated, strict=True
-    ):
-        role = rate_role(case.measurement)
-        speed = unit.text(rate) if rate else speed_text(case.measurement)
-        cells["a"].append((Span(letter, "value"),))
-        cells["r"].append((Span(speed, role),))
-        if place is None:
-            for name in ("i", "s", "b", "l"):
-                cells[name].append(())
-            continue
-        intensity = fmt.ABSENT
-        if place.intensity is not None:
-            intensity = fmt.significant(place.intensity, 3)
-        known = place.share is not None or place.bound is None
-        limit = fmt.UNCERTAIN if place.uncertain else place.limited_by
-        bar = Span(text.bar(place.share or 0.0, room), bar_role(case))
-        cells["i"].append((Span(intensity),))
-        cells["s"].append((Span(fmt.percent(place.share), role),) if known else ())
-        cells["b"].append((bar,))
-        cells["l"].append((Span(limit),))
+    rows = [
+        _cells(case, place, letter, unit, room)
+        for case, place, letter in zip(run.cases, places, letters(places), strict=True)
+    ]
+
+    def column(key: str, head: str, **more: Any) -> text.Column:
+        return text.Column(key, head, [row.get(key, ()) for row in rows], **more)
+
     queued = f"queued {unit.name or 'rate'}"  # unlike ``ready`` beside it
     return [
-        text.Column("letter", "", cells["a"], least=1),
+        column("letter", "", least=1),
         *names(run),
         ready_column(run),
-        text.Column("intensity", "flops/byte", cells["i"], rank=2, right=True),
-        text.Column("rate", queued, cells["r"], rank=1, right=True, least=7),
-        text.Column("share", "of roof", cells["s"], right=True),
-        text.Column("bar", "", cells["b"], rank=3, least=room),
-        text.Column("limit", "limited by", cells["l"], least=14, grows=True),
+        column("intensity", "flops/byte", rank=2, right=True),
+        column("rate", queued, rank=1, right=True, least=7),
+        column("share", "of roof", right=True),
+        column("bar", "", rank=3, least=room),
+        column("limit", "limited by", least=14, grows=True),
     ]
+
+
+def _cells(
+    case: CaseState,
+    place: Place | None,
+    letter: str,
+    unit: fmt.Unit | fmt.OwnUnits,
+    room: int,
+) -> dict[str, Line]:
+    role, speed = rate_role(case.measurement), speed_text(case.measurement)
+    if place is None:
+        return {"rate": (Span(speed, role),)}
+    intensity = fmt.ABSENT
+    if place.intensity:
+        intensity, speed = fmt.significant(place.intensity, 3), unit.text(place.rate)
+    limited = place.share is not None or place.bound is None
+    limit = fmt.UNCERTAIN if place.uncertain else place.limited_by
+    return {
+        "letter": (Span(letter, "value"),),
+        "intensity": (Span(intensity),),
+        "rate": (Span(speed, role),),
+        "share": (Span(fmt.percent(place.share), role),) if limited else (),
+        "bar": (Span(text.bar(place.share or 0.0, room), bar_role(case)),),
+        "limit": (Span(limit),),
+    }
 
 
 def so_far(roofs: RoofsMeasured | None) -> str:

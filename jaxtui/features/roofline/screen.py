@@ -61,7 +61,7 @@ def message(state: State) -> str:
     return f"{reached(roofs)}." if roofs is not None else ""
 
 
-def _seen(
+def _under(
     state: State, selected: int
 ) -> tuple[str, RoofsMeasured | None, list[Place | None]]:
     """The device of the selected case, its roofs, and the cases below them."""
@@ -81,7 +81,7 @@ def plot(
     state: State, selected: int, colors: Sequence[Color]
 ) -> tuple[str, Picture | None, str]:
     """Return the title, the picture, and the text in its place."""
-    device, roofs, seen = _seen(state, selected)
+    device, roofs, under = _under(state, selected)
     about = (
         "A roofline shows what limits each case: under the slanting roof it waits for"
         " memory, under the flat roof for arithmetic. The nearer a case comes to its"
@@ -93,21 +93,21 @@ def plot(
         to_do = f"jaxtui is measuring the roofs of {device}. {so_far}".rstrip()
     job = state.jobs.get("roofs")
     fine = job is None or (job.outcome == "complete" and job.failed is None)
-    said = "" if fine else message(state)
+    problem = "" if fine else message(state)
     title = f"roofline of {device}"
-    why = "\n\n".join(filter(None, (about, said, to_do)))
+    why = "\n\n".join(filter(None, (about, problem, to_do)))
     if roofs is None:
         return title, None, why
-    shown = [place for place in seen if place]
-    return title, picture(shown, roofs, colors, seen[selected]), why
+    shown = [place for place in under if place]
+    return title, picture(shown, roofs, colors, under[selected]), why
 
 
 def statements(state: State, selected: int) -> tuple[Statement, ...]:
     """Return the limit of the selected case, and what qualifies the roofs."""
-    _, roofs, seen = _seen(state, selected)
+    _, roofs, under = _under(state, selected)
     if roofs is None:
         return ()
-    place = seen[selected]
+    place = under[selected]
     notes = [report.verdict_of(place)] if place else []
     notes += [Note(flag="roofs", text=headline(roofs)), *report.roof_notes(roofs)]
     return tuple(
@@ -118,4 +118,4 @@ def statements(state: State, selected: int) -> tuple[Statement, ...]:
 def columns(state: State, selected: int, *, wide: bool) -> list[Column]:
     """Return the columns of the results."""
     assert state.run is not None
-    return report.columns(state.run, _seen(state, selected)[2], 16 if wide else 8)
+    return report.columns(state.run, _under(state, selected)[2], 16 if wide else 8)
