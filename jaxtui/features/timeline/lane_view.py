@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
+from operator import attrgetter
 
 from rich.style import Style
 from textual import events
@@ -15,7 +16,6 @@ from jaxtui.features.timeline.lanes import (
     BLOCKS,
     GUTTER,
     SOLID,
-    Cell,
     Row,
     Shot,
     Timeline,
@@ -61,20 +61,21 @@ class LaneView(PlotView, can_focus=True):
     def _lines_of(self, shot: Shot, width: int, height: int) -> list[Line]:
         is_plain = few_colors(self.app)
         self._rows = draw(shot, width, height, BLOCKS if is_plain else SOLID)
+        look = cache(self._look)
         return [
             [
-                ("".join(cell.text for cell in run), None if is_plain else style)
-                for style, run in groupby(row, self._style_of)
+                ("".join([cell.text for cell in run]), None if is_plain else look(*of))
+                for of, run in groupby(row, attrgetter("role", "under"))
             ]
             for row in self._rows
         ]
 
-    def _style_of(self, cell: Cell) -> Style:
-        """The style of a cell; a number is read on the colour of its bar."""
+    def _look(self, role: str, under: str) -> Style:
+        """The style of a role; a number is read on the colour of its bar."""
         look = self.app.console.get_style
-        color = look(f"lane-{cell.under}", default="").color if cell.under else None
+        color = look(f"lane-{under}").color if under else None
         if color is None:
-            return look(f"lane-{cell.role}", default="")
+            return look(f"lane-{role}")
         front = Color.from_rich_color(color).get_contrast_text(1.0)
         return Style(color=front.rich_color, bgcolor=color)
 
