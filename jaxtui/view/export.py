@@ -27,9 +27,6 @@ FORMATS = (".json", ".csv", ".md", ".svg", ".py")
 """The endings of files: every figure, a row per case in base units, the report, the
 report as a picture, and plain Python that measures the case without jaxtui."""
 
-PICTURES = FORMATS[:-1]
-"""The formats of results that no single script would give again."""
-
 Contents = Mapping[str, Callable[[], str]]
 """By file ending: the function that makes the contents."""
 

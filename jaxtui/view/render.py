@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from jaxtui.plot import COLORS, HEAT, SERIES, Picture, Row
+from jaxtui.plot import COLORS, HEAT, SERIES, Row
 from jaxtui.text import visible
 from jaxtui.view.report import Paragraph, Report, Table, lines, paragraphs
 from jaxtui.view.text import Line, plain
@@ -75,10 +75,6 @@ def svg(report: Report) -> str:
     plot = report.picture.rows(COLUMNS, LINES) if report.picture else []
     title = " · ".join(filter(None, (report.title, report.host)))
     return as_svg([*plot, *([()] if plot else []), *text], title)
-
-
-def plot_svg(picture: Picture, title: str) -> str:
-    return as_svg(picture.rows(COLUMNS, LINES), title)
 
 
 _TINTS = {

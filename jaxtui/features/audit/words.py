@@ -89,16 +89,6 @@ def _cpu_time(facts: Facts) -> str:
     )
 
 
-def _span_read(facts: Facts) -> str:
-    count, work = facts["count"], facts["work_seconds"]
-    times = "" if count == 1 else f", {count} times (medians),"
-    right = "" if work is None else f" for {fmt.seconds(work)} of work"
-    return (
-        f"Lines {facts['begin']} to {facts['end']}{times} read"
-        f" {fmt.seconds(facts['read_seconds'])}{right}."
-    )
-
-
 WORDS = {
     "unawaited": Words(
         "not awaited",

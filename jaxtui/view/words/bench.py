@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.text import ended
-from jaxtui.view.words import engine
 from jaxtui.wording import Facts, Words
 
 _USUAL = 0.95
@@ -222,12 +221,6 @@ def _earlier_runs(facts: Facts) -> str:
         f"{fmt.plural(facts['runs'], 'earlier run')} on this machine took {span}: this"
         " interval covers one process."
     )
-
-
-def _no_calls(facts: Facts) -> str:
-    of = f" of {facts['case']}" if facts.get("case") else ""
-    doing = f": {engine.doing(facts['doing'])}" if facts.get("doing") else ""
-    return f"No timed call{of} yet{doing}."
 
 
 WORDS: dict[str, Words] = {
