@@ -196,7 +196,6 @@ REDUCE = ("bench", "all_reduce", "--size", "1000", "--budget", "60")
     ("work", "who", "what", "number", "codes"),
     [
         (BENCH, "1", "engine", signal.SIGKILL, (1, 1)),
-        (REDUCE, "1", "engine", signal.SIGKILL, (1, 1)),
         (REDUCE, "1", "engine", signal.SIGSTOP, (1, 1)),
         (BENCH, "1", "command", signal.SIGHUP, (1, 129)),
         (BENCH, "0", "command", signal.SIGHUP, (129, 1)),

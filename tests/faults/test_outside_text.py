@@ -146,13 +146,21 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_documents_history_and_files_are_text(measured: Path) -> None:
-    assert SHOWN in jaxtui(measured, "compare", "out.json", "other.json").stdout
-    written = jaxtui(measured, "compare", "out.json", "other.json", "--json").stdout
+def test_documents_history_and_files_are_text(
+    measured: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def printed(*arguments: str) -> str:
+        done = ended(measured / "data", *arguments)
+        assert not ACTED_ON.search(done.stdout + done.stderr), ascii(done.stdout)
+        return done.stdout
+
+    monkeypatch.chdir(measured)
+    assert SHOWN in printed("compare", "out.json", "other.json")
+    written = printed("compare", "out.json", "other.json", "--json")
     assert json.loads(written)["pairs"][0]["second"]["host"]["hostname"] == HOSTILE
     exports = (f"--export=list{ending}" for ending in (".md", ".csv"))
-    assert SHOWN in jaxtui(measured, "history", *exports).stdout
-    rows = json.loads(jaxtui(measured, "history", "--json").stdout)["measurements"]
+    assert SHOWN in printed("history", *exports)
+    rows = json.loads(printed("history", "--json"))["measurements"]
     assert {row["hostname"] for row in rows} == {HOSTILE}
     for name in ("list.md", "list.csv", *(f"out{ending}" for ending in ENDINGS)):
         text = (measured / name).read_text(encoding="utf-8")

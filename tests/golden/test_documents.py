@@ -139,6 +139,28 @@ def test_command(name: str, play: Played) -> None:
         check_frozen(DOCUMENTS / f"{name}.json", pretty(json.loads(out)))
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("bench", "check_tpu_fail", "compare", "devices_tpu", "history", "hlo"),
+        *("learn_race", "links", "profile_trace", "roofline"),
+    ],
+)
+def test_colours_are_codes_around_the_same_text(
+    name: str, play: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jaxtui.commands.terminal.takes_codes", lambda stream: True)
+    stream, command = SCENARIOS[name]
+    _, out, _ = play(command, stream)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
+    assert plain != out
+    document = (DOCUMENTS / f"{name}.txt").read_text()
+    shown = document.partition("\n")[2].partition("\n--- stderr")[0]
+    # Spaces at the end of a line carry its colour.
+    lines = [line.rstrip() for line in plain.splitlines()]
+    assert lines == [line.rstrip() for line in shown.splitlines()]
+
+
 def test_calls_events_and_measurements() -> None:
     done = subprocess.run(
         [sys.executable, str(HERE / "fake_time.py")],
