@@ -8,11 +8,10 @@ from typing import overload
 from jaxtui.model import Host, Measurement, Remark
 from jaxtui.state import Job
 from jaxtui.text import visible
-from jaxtui.view import render
+from jaxtui.ui.report import markdown, terminal
 from jaxtui.view.bench import report
 from jaxtui.view.document import MACHINE, FailureRow, Results, encode, machine
 from jaxtui.view.export import as_csv
-from jaxtui.view.report import terminal
 
 
 class Measurements(Sequence[Measurement]):
@@ -82,6 +81,4 @@ class Measurements(Sequence[Measurement]):
 
     def to_markdown(self) -> str:
         """A table, then the machine and what failed."""
-        return render.markdown(
-            report(self._run, machine(self.host, *MACHINE, by=" · "))
-        )
+        return markdown(report(self._run, machine(self.host, *MACHINE, by=" · ")))

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from jaxtui.model import Case, Failure
-from jaxtui.view import render
+from jaxtui.ui import report as render
 from jaxtui.view.document import Results
 from jaxtui.view.export import CSV as COLUMNS
 from jaxtui.view.export import (

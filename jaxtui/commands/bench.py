@@ -55,11 +55,11 @@ from jaxtui.registry import part
 from jaxtui.signals import interrupt
 from jaxtui.state import Job, State
 from jaxtui.stats import MINIMUM_ROUNDS
+from jaxtui.ui.report import Report
 from jaxtui.view import bench as view
 from jaxtui.view.curves import of_run
 from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import FORMATS, Contents, ExportError
-from jaxtui.view.report import Report
 from jaxtui.view.scripts import case_script
 
 

@@ -22,6 +22,7 @@ from jaxtui.commands.terminal import (
 from jaxtui.model import SelectionError
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.signals import interrupt
+from jaxtui.ui.report import Report, terminal
 from jaxtui.view import words
 from jaxtui.view.document import encode
 from jaxtui.view.export import (
@@ -32,7 +33,6 @@ from jaxtui.view.export import (
     check,
     write,
 )
-from jaxtui.view.report import Report, terminal
 from jaxtui.view.text import wrap
 
 

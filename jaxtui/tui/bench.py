@@ -29,7 +29,8 @@ from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.panel import hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.view import bench, ops, report, words
+from jaxtui.ui.report import text
+from jaxtui.view import bench, ops, words
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.progress import extent_text
 from jaxtui.view.text import whole
@@ -383,7 +384,7 @@ class BenchPane(CasePane):
 
     def action_copy(self) -> None:
         if (run := self.session.state.run) is not None:
-            self.base.copy_to_file(report.text(bench.report(run)), "results.txt")
+            self.base.copy_to_file(text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
         state = self.session.state

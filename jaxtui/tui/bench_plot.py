@@ -19,8 +19,8 @@ from jaxtui.tui.colors import series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS
 from jaxtui.tui.state import EMPTY, State, curves_of, next_picture, view_of
 from jaxtui.tui.widgets.panel import Panel, hint
-from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotReader, PlotView
+from jaxtui.ui.sheet import Sheet
 from jaxtui.view import calls, phases
 from jaxtui.view.bench_plot import plot, short_label
 from jaxtui.view.curves import case_at, sizes
@@ -60,7 +60,7 @@ class Side(Vertical):
 
     def compose(self) -> ComposeResult:
         with Panel("", [hint(self, "details", "log")], id="phases-panel"):
-            yield Paper(id="phases")
+            yield Sheet(id="phases")
         with Panel(id="spread-panel"):
             yield PlotView(id="spread")
 
@@ -71,7 +71,7 @@ class Side(Vertical):
         measured = case.measurement
         title = f"phases of {short_label(case.case)} · log scale"
         self.query_one("#phases-panel", Panel).set_title(title)
-        self.query_one("#phases", Paper).show(
+        self.query_one("#phases", Sheet).show(
             partial(
                 phases.bars,
                 case.phases,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from dataclasses import replace
+
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.sheet import Sheet
 from jaxtui.view import check as view
-from jaxtui.view.report import lines
-from jaxtui.view.text import fold
 
 
 class CheckPanel(Panel):
@@ -27,8 +26,8 @@ class CheckPanel(Panel):
         super().__init__(id="check")
         self.judged = view.NO_JUDGEMENT
         # Here and not in ``compose``: there is something to show before that.
-        self._verdict = Paper(id="check-verdict")
-        self._rest = Paper(id="check-list")
+        self._verdict = Sheet(id="check-verdict")
+        self._rest = Sheet(id="check-list")
         self._scroll = VerticalScroll(self._rest, id="check-rest", can_focus=False)
 
     def compose(self) -> ComposeResult:
@@ -49,21 +48,12 @@ class CheckPanel(Panel):
             if judged.devices:
                 hints += [hint(self, "check('full')", "full"), hint(self, "copy")]
         self.set_title(report.title, hints)
-        self._verdict.show(lambda width: fold(report.verdict, width))
+        self._verdict.content = report.headline
         # The figures stand last: what is wrong is in sight.
-        remarks = replace(report, verdict=(), tables=())
-        figures = replace(report, verdict=(), tables=report.tables[-1:], remarks=())
-        parts = (
-            (remarks, figures) if judged.word not in view.FINE else (figures, remarks)
-        )
-        self._rest.show(
-            lambda width: [
-                line
-                for part in parts
-                if (drawn := [*lines(part, width)])
-                for line in ((), *drawn)
-            ]
-        )
+        notes = replace(report, verdict="", tables=())
+        figures = replace(report, verdict="", tables=report.tables[-1:], notes=())
+        parts = (figures, notes) if judged.word in view.FINE else (notes, figures)
+        self._rest.show(lambda _: [part for known in parts for part in ("", known)])
 
     def page(self, pages: int) -> None:
         rows = pages * self._scroll.size.height

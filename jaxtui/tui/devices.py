@@ -30,9 +30,10 @@ from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.load import LoadPanel
 from jaxtui.tui.widgets.panel import Panel, hint
-from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.view import bench, calls, devices, figures, report, stopwatch
+from jaxtui.ui.report import Report, text
+from jaxtui.ui.sheet import Figure, Sheet
+from jaxtui.view import bench, calls, devices, figures, stopwatch
 from jaxtui.view import check as check_view
 from jaxtui.view.progress import describe, starting
 from jaxtui.view.text import Line, Span, fold, meter
@@ -119,7 +120,7 @@ class DevicesPane(CasePane):
         """The size of the first minute by device, where a run has shown it."""
         self._hardware = Hardware()
         self._first = FirstMinute()
-        self._facts = Paper(id="facts")
+        self._facts = Sheet(id="facts")
 
     def compose(self) -> ComposeResult:
         with Vertical(id="top"):
@@ -304,9 +305,9 @@ class DevicesPane(CasePane):
     def action_copy(self) -> None:
         if (judged := self.shown_check) is not None:
             built = check_view.build(judged, self.session.state.host)
-            self.base.copy_to_file(report.text(built), "check.txt")
+            self.base.copy_to_file(text(built), "check.txt")
         elif (run := self.session.state.run) is not None:
-            self.base.copy_to_file(report.text(bench.report(run)), "results.txt")
+            self.base.copy_to_file(text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
         from jaxtui.tui.export import check_screen, devices_screen, run_screen
@@ -359,18 +360,19 @@ class DevicesPane(CasePane):
 
 def _details(
     state: State, judged: check_view.Judgement | None, width: int
-) -> list[Line]:
+) -> list[Line | Report]:
     """Write the machine's problems, the check's findings about the selected device,
     then all facts about both.
     """
     urgent, device = _urgent(state), state.device
-    parts = [_finding(finding, width) for finding in urgent]
+    parts: list[Sequence[Line | Report]] = []
+    parts += [_finding(finding, width) for finding in urgent]
     if device is not None:
         if judged is not None:
             device_report = check_view.of_device(judged, device.name)
             if device_report.tables:
                 title = (Span(device_report.title, "title"),)
-                parts.append([title, *report.lines(device_report, width)])
+                parts.append([title, device_report])
         parts.append(devices.facts(device, state.devices, state.host, width))
     infos = (one for one in state.findings if one not in urgent)
     parts += [_finding(finding, width) for finding in infos]
@@ -415,7 +417,7 @@ class FirstMinute(Panel):
 
     def __init__(self) -> None:
         super().__init__("why did my stopwatch lie?", id="first-minute")
-        self._words = Paper(id="readout")
+        self._words = Sheet(id="readout")
         self._plot = PlotView(id="first-plot")
 
     def compose(self) -> ComposeResult:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.console import RenderableType
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.content import Content
 from textual.highlight import highlight
 from textual.screen import ModalScreen
+from textual.visual import VisualType
 from textual.widgets import Label, Static
 
 from jaxtui.model import Case, Experiment
 from jaxtui.tui.base import BaseApp, base
 from jaxtui.tui.widgets.panel import ScrollPanel, hint
-from jaxtui.tui.widgets.paper import content
+from jaxtui.ui.report import PROSE, written
 from jaxtui.view import words
 from jaxtui.view.scripts import case_script
-from jaxtui.view.text import Line, plain
 
 
 class Page(ModalScreen[None]):
@@ -47,7 +46,7 @@ class Page(ModalScreen[None]):
     }
     """
 
-    def __init__(self, title: str, content: Content, plain: str, name: str) -> None:
+    def __init__(self, title: str, content: VisualType, plain: str, name: str) -> None:
         super().__init__()
         self._heading = title
         self._content = content
@@ -98,12 +97,12 @@ class NotesScreen(Page):
 
     Args:
         title: the case.
-        lines: about it, with the original text of what was raised.
+        content: about it, with the original text of what was raised.
     """
 
-    def __init__(self, title: str, lines: Sequence[Line]) -> None:
-        text = "\n".join((title, *map(plain, lines))) + "\n"
-        super().__init__(title, content(lines), text, "notes.txt")
+    def __init__(self, title: str, content: RenderableType) -> None:
+        text = f"{title}\n{written(content, PROSE)}\n"
+        super().__init__(title, content, text, "notes.txt")
 
 
 class Question(ModalScreen[bool]):

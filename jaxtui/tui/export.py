@@ -21,6 +21,7 @@ from jaxtui.tui.dialogs import Question
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
 from jaxtui.tui.widgets.panel import Hint
+from jaxtui.ui.report import markdown, svg
 from jaxtui.view import bench
 from jaxtui.view.check import Judgement, build
 from jaxtui.view.document import Devices, check_results, encode
@@ -33,7 +34,6 @@ from jaxtui.view.export import (
     stamp,
     write,
 )
-from jaxtui.view.render import markdown, svg
 from jaxtui.view.scripts import case_script
 
 Contents = Mapping[str, Callable[[], "str | Awaitable[str]"]]

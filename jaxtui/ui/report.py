@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from msgspec.structs import replace
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.constrain import Constrain
 from rich.measure import Measurement
 from rich.style import Style
 from rich.table import Table
@@ -19,10 +20,13 @@ from jaxtui import format as fmt
 from jaxtui.model import Host, Remark
 from jaxtui.model.document import Note
 from jaxtui.model.measurement import amount, without_amount
+from jaxtui.model.remark import Severity
 from jaxtui.plot import HEIGHT, WIDEST, Picture, Row
 from jaxtui.text import Painted, visible
 from jaxtui.ui.theme import TERMINAL
 from jaxtui.view import words
+from jaxtui.view.text import Column as KeyedColumn
+from jaxtui.view.text import Line
 
 PROSE = 80
 """Cells of a line of sentences, however wide the terminal is."""
@@ -39,12 +43,16 @@ def styled(text: str, role: str = "") -> Text:
     return Text(visible(text, line=True), role)
 
 
+Cell = Text | str | Line
+"""A cell of a table; spans of a line have their roles."""
+
+
 @dataclass(frozen=True)
 class Column:
     """Cells below a head."""
 
     head: str
-    cells: Sequence[Text | str]
+    cells: Sequence[Cell]
     right: bool = False
     rank: int = 0
     """The column with the highest drops out first where there is no room; 0 stays."""
@@ -66,8 +74,17 @@ class Column:
         return max(self.least, styled(self.head).cell_len, longest)
 
 
-def as_text(cell: Text | str) -> Text:
-    return styled(cell) if isinstance(cell, str) else cell
+def as_text(cell: Cell) -> Text:
+    if isinstance(cell, Text):
+        return cell
+    if isinstance(cell, str):
+        return styled(cell)
+    return Text.assemble(*((visible(part.text, line=True), part.role) for part in cell))
+
+
+def joined(lines: Iterable[Cell]) -> Text:
+    """Lines as one text."""
+    return Text("\n").join(map(as_text, lines))
 
 
 @dataclass(frozen=True)
@@ -91,11 +108,14 @@ class _Tail:
             yield self.cell
 
 
+AnyColumn = Column | KeyedColumn
+
+
 @dataclass(frozen=True)
 class Rows:
     """A table of a report."""
 
-    columns: Sequence[Column]
+    columns: Sequence[AnyColumn]
     title: str = ""
     gap: int = 2
     """Blanks between columns."""
@@ -109,7 +129,7 @@ class Rows:
             width = options.max_width
             yield self._table(self.fitting(width), cut=width < UNLIMITED)
 
-    def fitting(self, width: int) -> list[Column]:
+    def fitting(self, width: int) -> list[AnyColumn]:
         """The columns for which there is room in so many cells."""
         left = [(column, column.width) for column in self.columns]
         while sum(need for _, need in left) + self.gap * (len(left) - 1) > width:
@@ -119,7 +139,7 @@ class Rows:
             left.remove(last)
         return [column for column, _ in left]
 
-    def _table(self, columns: Sequence[Column], *, cut: bool) -> Table:
+    def _table(self, columns: Sequence[AnyColumn], *, cut: bool) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, self.gap, 0, 0))
         table.header_style = "head"
         table.show_header = any(column.head for column in columns)
@@ -127,7 +147,7 @@ class Rows:
             table.add_column(
                 styled(column.head),
                 justify="right" if column.right else "left",
-                min_width=column.least or None,
+                min_width=column.least or None if cut else None,
                 max_width=column.most if cut else None,
                 no_wrap=not column.grows,
                 overflow="fold" if column.grows else "ellipsis",
@@ -174,15 +194,34 @@ def table(
     return Rows(columns, title)
 
 
-class Statement(Note, frozen=True, kw_only=True):
-    """A note of the engine in words, with what only people read."""
+@dataclass(frozen=True)
+class Statement:
+    """A remark of the engine as a note."""
 
-    advice: str = ""
-    """The sentence that says what to do; several notes of a flag may share it."""
-    brief: str = ""
-    """The text for any number of rows, in some fifty characters."""
-    original: str = ""
-    """Lines of somebody else, kept as they came."""
+    remark: Remark
+    about: Sequence[str] = ()
+    """The rows that it is about; none where it is about all."""
+    with_original: bool = False
+    """True if the original text stands below it."""
+
+    @property
+    def flag(self) -> str:
+        return words.label(self.remark)
+
+    @property
+    def level(self) -> Severity:
+        return self.remark.severity
+
+    @property
+    def text(self) -> str:
+        return words.text(self.remark)
+
+    @property
+    def note(self) -> Note:
+        """The same for a document."""
+        return Note(
+            flag=self.flag, text=self.text, about=(*self.about,), level=self.level
+        )
 
 
 _LEVELS = ("error", "warning", "info")
@@ -207,66 +246,56 @@ def gather(
         for remark in remarks:
             alike = about.setdefault(without_amount(remark), {})
             alike[label] = max(alike.get(label, remark), remark, key=amount)
-    statements = [statement(remark, original=True) for remark in of_all]
+    statements = [Statement(remark, with_original=True) for remark in of_all]
     for alike in about.values():
         most = max(alike.values(), key=amount)
         if any(remark != most for remark in alike.values()):
             most = replace(most, facts={**most.facts, "most": True})
         rows_alike = () if [*alike] == labels else tuple(alike)
-        statements.append(statement(most, rows_alike))
-    return statements
-
-
-def statement(
-    remark: Remark, about: Sequence[str] = (), *, original: bool = False
-) -> Statement:
-    """Put a remark into words."""
-    return Statement(
-        flag=words.label(remark),
-        text=words.sentence(remark),
-        about=tuple(about),
-        level=remark.severity,
-        advice=words.advice(remark),
-        brief=words.brief(remark),
-        original=remark.detail if original else "",
+        statements.append(Statement(most, rows_alike))
+    codes = list(dict.fromkeys(statement.remark.code for statement in statements))
+    return sorted(
+        statements,
+        key=lambda statement: (
+            _LEVELS.index(statement.level),
+            codes.index(statement.remark.code),
+        ),
     )
 
 
-def _by_flag(notes: Iterable[Note]) -> Iterator[list[Statement]]:
+AnyNote = Note | Statement
+
+
+def _by_flag(notes: Iterable[AnyNote]) -> Iterator[list[AnyNote]]:
     """The notes of a flag together, the worst first."""
-    groups: dict[tuple[int, str], list[Statement]] = {}
+    groups: dict[tuple[int, str], list[AnyNote]] = {}
     for note in notes:
-        if not isinstance(note, Statement):
-            fields = {name: getattr(note, name) for name in note.__struct_fields__}
-            note = Statement(**fields)
         groups.setdefault((_LEVELS.index(note.level), note.flag), []).append(note)
     for _, group in sorted(groups.items(), key=lambda item: item[0][0]):
         yield group
 
 
-def _sentences(group: Sequence[Statement]) -> list[Text]:
+def _sentences(group: Sequence[AnyNote]) -> list[Text]:
     """What the notes of a flag say, with what to do about all of them once."""
     if len(group) == 1:
         (note,) = group
         about = f" – {fmt.some(note.about)}" if note.about else ""
-        text = f"{note.text} {note.advice}".rstrip()
-        return [styled(text).append_text(styled(about, "muted"))]
-    lines = [
-        Text.assemble(
-            styled(f"{fmt.some(note.about)}: " if note.about else "", "muted"),
-            styled(note.text),
-        )
-        for note in group
-    ]
-    advice = filter(None, dict.fromkeys(note.advice for note in group))
-    return [*lines, *filter(None, [styled(" ".join(advice))])]
+        return [styled(note.text).append_text(styled(about, "muted"))]
+    lines, advice = [], dict[str, None]()
+    for note in group:
+        about, text = f"{fmt.some(note.about)}: " if note.about else "", note.text
+        if isinstance(note, Statement):
+            text = words.sentence(note.remark)
+            advice[words.advice(note.remark)] = None
+        lines.append(Text.assemble(styled(about, "muted"), styled(text)))
+    return [*lines, *filter(None, [styled(" ".join(filter(None, advice)))])]
 
 
 @dataclass(frozen=True)
 class Notes:
     """Sentences that qualify a result, each with its rows, the worst first."""
 
-    notes: Sequence[Note]
+    notes: Sequence[AnyNote]
     brief: bool = False
     """Each in a line; errors are always in full."""
     hint: str = ""
@@ -276,6 +305,8 @@ class Notes:
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
         groups = list(_by_flag(self.notes))
+        if not groups:
+            return
         label = max(styled(group[0].flag).cell_len for group in groups) + 2
         grid = Table.grid(padding=(0, 2, 0, 0))
         grid.add_column(no_wrap=True)
@@ -283,18 +314,25 @@ class Notes:
         for group in groups:
             first, lines = group[0], _sentences(group)
             if self.brief and first.level != "error":
-                lines = [_in_a_line(group, options.max_width - label)]
+                line = _in_a_line(group, options.max_width - label)
+                grid.add_row(styled(first.flag, first.level), line)
+                continue
             for note in group:
-                original = filter(None, note.original.splitlines())
-                lines += [styled(line, "muted") for line in original]
-            grid.add_row(styled(first.flag, first.level), Text("\n").join(lines))
+                if isinstance(note, Statement) and note.with_original:
+                    original = filter(None, note.remark.detail.splitlines())
+                    lines += [styled(line, "muted") for line in original]
+            text = Constrain(Text("\n").join(lines), PROSE - label)
+            grid.add_row(styled(first.flag, first.level), text)
         yield grid
         if self.brief and self.hint:
             yield styled(self.hint, "muted")
 
 
-def _in_a_line(group: Sequence[Statement], width: int) -> Text:
-    brief = group[0].brief or group[0].text.partition(". ")[0].rstrip(".")
+def _in_a_line(group: Sequence[AnyNote], width: int) -> Text:
+    note = group[0]
+    brief = note.text.partition(". ")[0].rstrip(".")
+    if isinstance(note, Statement):
+        brief = words.brief(note.remark)
     rows = tuple(dict.fromkeys(row for note in group for row in note.about))
     endings = (fmt.some(rows), fmt.plural(len(rows), "row")) if rows else ()
     for ending in endings:
@@ -331,10 +369,10 @@ class Report:
 
     title: str
     """A noun phrase: of a panel, a heading, a picture."""
-    verdict: Text | str = ""
+    verdict: Cell = ""
     """A sentence with its number first."""
     tables: Sequence[Rows] = ()
-    notes: Sequence[Note] = ()
+    notes: Sequence[AnyNote] = ()
     host: str = ""
     picture: Picture | None = None
 
@@ -358,7 +396,7 @@ class Report:
         """The verdict in its style."""
         if isinstance(self.verdict, str):
             return styled(self.verdict, "strong")
-        return self.verdict
+        return as_text(self.verdict)
 
 
 @dataclass(frozen=True)
@@ -407,12 +445,13 @@ def _apart(
 class Fitted:
     """Lines that are made for the width there is."""
 
-    write: Callable[[int], Iterable[Text]]
+    write: Callable[[int], Iterable[RenderableType | Line]]
 
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
-        yield from self.write(options.max_width)
+        for part in self.write(options.max_width):
+            yield as_text(part) if isinstance(part, tuple) else part
 
 
 def _console(width: int, **more: object) -> Console:
@@ -451,6 +490,11 @@ def terminal(
         report = dataclasses.replace(report, picture=None)
     shown = report if full is None else AnswerLast(report, full, hint)
     return written(shown, width or UNLIMITED, colour=colour)
+
+
+def text(report: Report) -> str:
+    """A report in a file or on the clipboard."""
+    return f"{terminal(report, None)}\n"
 
 
 def written(content: RenderableType, width: int, *, colour: bool = False) -> Painted:

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.coordinate import Coordinate
 from textual.widgets import DataTable
 
-from jaxtui.ui.report import Column, Rows, as_text
+from jaxtui.ui.report import AnyColumn, Rows, as_text
 
 
 class Listing(DataTable[Text]):
@@ -40,7 +40,7 @@ class Listing(DataTable[Text]):
 
     def __init__(self) -> None:
         super().__init__(cursor_type="row", cell_padding=0)
-        self._columns: Sequence[Column] = ()
+        self._columns: Sequence[AnyColumn] = ()
         self._keys: Sequence[str] = ()
 
     @property
@@ -48,7 +48,7 @@ class Listing(DataTable[Text]):
         """The key of the row under the cursor."""
         return self._keys[self.cursor_row] if self.row_count else None
 
-    def show(self, columns: Sequence[Column], keys: Sequence[str]) -> None:
+    def show(self, columns: Sequence[AnyColumn], keys: Sequence[str]) -> None:
         """Show other rows; the cursor stays on its row if that is still there.
 
         Args:
@@ -93,7 +93,7 @@ class Listing(DataTable[Text]):
             self.set_reactive(DataTable.cursor_coordinate, place)
 
 
-def _cut(text: Text, column: Column, width: int) -> Text:
+def _cut(text: Text, column: AnyColumn, width: int) -> Text:
     """A cell as wide as its column."""
     text = text.copy()
     if text.cell_len > width and column.tail:

@@ -26,6 +26,7 @@ from jaxtui.model.mesh import mesh_text
 from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import Picture, dot
 from jaxtui.state import CaseState, Job
+from jaxtui.ui.report import Report, Rows, Statement, gather, markdown
 from jaxtui.view import collectives, curves, rates, words
 from jaxtui.view.document import MACHINE, Outcome, Results, machine
 from jaxtui.view.export import Contents, of_report
@@ -41,8 +42,6 @@ from jaxtui.view.figures import (
     sparkline,
     speed_text,
 )
-from jaxtui.view.render import markdown
-from jaxtui.view.report import Report, Statement, Table, gather
 from jaxtui.view.text import (
     Column,
     Line,
@@ -98,8 +97,8 @@ def report(
     return Report(
         title=title(run),
         verdict=headline(run),
-        tables=(Table(columns, shared_facts(run)),),
-        remarks=gather(rows, of_all),
+        tables=(Rows(columns, shared_facts(run)),),
+        notes=gather(rows, of_all),
         picture=picture,
         host=host,
     )

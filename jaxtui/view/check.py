@@ -15,10 +15,10 @@ from jaxtui.analysis.examination import Examination
 from jaxtui.model import CHECK_TESTS, CheckTest, Device, Host, Reading, Remark, Unit
 from jaxtui.model.machine import group_name, hostnames
 from jaxtui.model.measurement import is_vague
-from jaxtui.view import report, words
+from jaxtui.ui.report import Report, Rows, Statement, gather
+from jaxtui.view import words
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.document import machine
-from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, meter, plain
 
 LOOKS: dict[VerdictWord | None, Mark] = {
@@ -316,7 +316,7 @@ def build(
     """
     tables = [_figures(check, check.verdicts)]
     if 1 < len(check.devices) <= GRID_DEVICES:
-        tables.insert(0, Table(grid(check, check.devices)))
+        tables.insert(0, Rows(grid(check, check.devices)))
     kinds = dict.fromkeys(
         "SIMULATED devices" if device.simulated else device.device_kind
         for device in check.devices
@@ -327,7 +327,7 @@ def build(
         title=_title(check),
         verdict=_headline(check),
         tables=tuple(tables),
-        remarks=_statements(check, check.verdicts, of_machine),
+        notes=_statements(check, check.verdicts, of_machine),
         host=" · ".join(filter(None, (facts, *kinds))),
     )
 
@@ -339,7 +339,7 @@ def of_device(check: Judgement, name: str) -> Report:
     return Report(
         title=f"{device} in the check",
         tables=(_figures(check, verdicts, of_one=True),) if verdicts else (),
-        remarks=_statements(check, verdicts),
+        notes=_statements(check, verdicts),
     )
 
 
@@ -453,7 +453,7 @@ def _culprits(verdicts: Sequence[Verdict], devices: Sequence[Device]) -> str:
 
 def _figures(
     check: Judgement, verdicts: Sequence[Verdict], *, of_one: bool = False
-) -> Table:
+) -> Rows:
     """A row for each figure, test by test; what was skipped is a remark."""
     listed = [
         row
@@ -503,7 +503,7 @@ def _figures(
         column("share", "share", (row.share for row in listed), right=True, rank=2),
     )
     # A column without any text says nothing.
-    return Table(tuple(column for column in columns if any(map(plain, column.cells))))
+    return Rows(tuple(column for column in columns if any(map(plain, column.cells))))
 
 
 def _who(row: Row, devices: int) -> str:
@@ -535,7 +535,7 @@ def _figure_role(reading: Reading) -> str:
 
 def _statements(
     check: Judgement, verdicts: Sequence[Verdict], of_machine: Iterable[Remark] = ()
-) -> tuple[report.Statement, ...]:
+) -> tuple[Statement, ...]:
     """Each remark once, with the tests and devices that it is about; where what was
     expected comes from, with the figures.
     """

@@ -25,10 +25,10 @@ from jaxtui.model.base import dtype_label
 from jaxtui.model.machine import chip_count, hostnames, slice_count
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
+from jaxtui.ui.report import Report, Rows, gather
 from jaxtui.view import chipmap, words
 from jaxtui.view.document import machine
 from jaxtui.view.load import NEARLY_FULL
-from jaxtui.view.report import Report, Table, gather
 from jaxtui.view.text import Column, Line, Span, fold, meter, plain
 from jaxtui.view.words.machine import process
 
@@ -67,16 +67,16 @@ def report(
     several = len({device.process_index for device in devices}) > 1
     many = len(devices) > MOST
     listed = _by_host(devices) if several and many else columns(devices)
-    tables = [Table(listed)]
+    tables = [Rows(listed)]
     if not many and any(device.coords for device in devices):
         drawn = chipmap.render(chipmap.layout(devices), MAP_COLUMNS, MAP_LINES)
-        tables.append(Table((Column("map", "", drawn, grows=True),)))
+        tables.append(Rows((Column("map", "", drawn, grows=True),)))
     simulated = any(device.simulated for device in devices)
     return Report(
         title=title(devices),
         verdict=(Span(f"{source}{kinds}{explain(devices, host)}"),),
         tables=tuple(tables),
-        remarks=gather((), findings),
+        notes=gather((), findings),
         host=_machine_line(
             host, "SIMULATED devices" if simulated else "", hosts_text(hosts)
         ),

@@ -19,9 +19,8 @@ from jaxtui.model import PHASES, Case, Measurement, Remark
 from jaxtui.model.own import is_own, parts
 from jaxtui.places import write_whole
 from jaxtui.text import ended, visible
-from jaxtui.view import render
+from jaxtui.ui.report import Report, markdown, svg
 from jaxtui.view.document import Results, encode
-from jaxtui.view.report import Report
 
 FORMATS = (".json", ".csv", ".md", ".svg", ".py")
 """The endings of files: every figure, a row per case in base units, the report, the
@@ -177,8 +176,8 @@ def of_report(document: object, results: Results, report: Report) -> Contents:
     return {
         ".json": lambda: encode(document).decode(),
         ".csv": lambda: as_csv(results),
-        ".md": lambda: render.markdown(report),
-        ".svg": lambda: render.svg(report),
+        ".md": lambda: markdown(report),
+        ".svg": lambda: svg(report),
     }
 
 

@@ -8,7 +8,7 @@ from jaxtui import format as fmt
 from jaxtui.model import USUAL_MODES, OpInfo
 from jaxtui.model.remark import Remark
 from jaxtui.selection import DTYPE_ALIASES
-from jaxtui.view.report import Report, Table, gather
+from jaxtui.ui.report import Report, Rows, gather
 from jaxtui.view.text import Column, Span
 
 LEAST_SUMMARY = 30
@@ -25,7 +25,7 @@ def report(ops: Sequence[OpInfo]) -> Report:
         for op in ops
     ]
     name, means, default = columns(ops)
-    table = Table(
+    table = Rows(
         (
             name,
             Column(
@@ -44,7 +44,7 @@ def report(ops: Sequence[OpInfo]) -> Report:
         title="ops",
         verdict=(Span(f"{fmt.plural(len(ops), 'op')}.", "title"),),
         tables=(table,),
-        remarks=gather((op.name, _remarks(op)) for op in ops),
+        notes=gather((op.name, _remarks(op)) for op in ops),
     )
 
 

@@ -31,7 +31,7 @@ from jaxtui.tui.state import EMPTY
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.sheet import Sheet
 from tests.analysis.figures import crowded
 from tests.fake_engine import FakeEngine, tpu_devices
 from tests.tui import check_figures
@@ -60,7 +60,7 @@ class Halting(FakeEngine):
 
 
 def text(app: JaxtuiApp, name: str) -> str:
-    return app.query_one(f"#check-{name}", Paper).text
+    return app.query_one(f"#check-{name}", Sheet).text
 
 
 def cell(app: JaxtuiApp, device: str, column: str) -> str:
@@ -144,7 +144,7 @@ async def test_a_check_at_80_by_24(
         await pilot.press("enter")
         await until(pilot, lambda: app.query_one("#details-panel").display)
         assert not app.query_one(CheckPanel).display
-        details = app.query_one("#facts", Paper)
+        details = app.query_one("#facts", Sheet)
         # Written anew once it has its width.
         await until(pilot, lambda: "matmul 512 int8" in details.text)
         assert details.text.startswith(BROKEN)

@@ -26,8 +26,8 @@ from jaxtui.tui.state import EMPTY
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.tui.widgets.paper import Figure, Paper
 from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.ui.sheet import Figure, Sheet
 from jaxtui.view.words import text
 from tests import records
 from tests.fake_engine import (
@@ -50,7 +50,7 @@ def words(app: JaxtuiApp) -> str:
 
 
 def facts(app: JaxtuiApp) -> str:
-    return app.query_one("#facts", Paper).text
+    return app.query_one("#facts", Sheet).text
 
 
 async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
@@ -91,7 +91,7 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
         await until_ready(pilot, app)
         assert "CPU only" in plain(app, StatusLine)
         # One device without a place: what machine it is stands below it.
-        machine = app.query_one("#machine", Paper)
+        machine = app.query_one("#machine", Sheet)
         await until(pilot, lambda: "AMD EPYC 7B12" in machine.text)
         assert not app.query_one("#map-panel").display
         engine.devices = cpu_devices(4, simulated=True)

@@ -6,8 +6,9 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from jaxtui.plot import Row
-from jaxtui.tui.widgets.paper import Paper
 from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.theme import TERMINAL
 from jaxtui.view.text import Span
 
 
@@ -67,11 +68,14 @@ async def test_only_what_differs_is_repainted_at_the_size_that_there_is() -> Non
 async def test_a_text_in_another_style_is_another_text() -> None:
     class Page(App[None]):
         def compose(self) -> ComposeResult:
-            yield Paper()
+            yield Sheet()
+
+        def on_mount(self) -> None:
+            self.console.push_theme(TERMINAL)
 
     app = Page()
     async with app.run_test(size=(20, 4)) as pilot:
-        paper = app.query_one(Paper)
+        paper = app.query_one(Sheet)
         await pilot.pause()
         for role in ("", "title"):
             paper.show(lambda _, role=role: [(Span("pass", role),)])  # type: ignore[misc]

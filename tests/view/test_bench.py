@@ -27,11 +27,12 @@ from jaxtui.model import (
 from jaxtui.state import CaseState, begin_run, reduce
 from jaxtui.tui import status
 from jaxtui.tui.state import EMPTY
-from jaxtui.view import bench, report, words
+from jaxtui.ui import report
+from jaxtui.ui.report import markdown
+from jaxtui.view import bench, words
 from jaxtui.view.document import Results, encode
 from jaxtui.view.export import as_csv
 from jaxtui.view.figures import against_numpy, numpy_of
-from jaxtui.view.render import markdown
 from jaxtui.view.text import plain
 from tests import records
 from tests.history.making import HOST
@@ -57,7 +58,7 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
     assert state is not None
     words = ["failed", "not run", "not run"]
     assert [bench.status(one) for one in state.cases] == words
-    remarks = bench.report(state).remarks
+    remarks = bench.report(state).notes
     assert [(one.remark.code, one.about) for one in remarks] == [
         ("refused", ("matmul 1024 jit",)),
         ("refused", ("matmul 1024 eager",)),
@@ -222,12 +223,12 @@ def test_every_face_tells_it_once() -> None:
 
     for text in (report.text(bench.report(RUN)), markdown(bench.report(RUN))):
         for said in found.notes:
-            assert text.replace("\n  ", " ").count(words.sentence(said)) == 1
+            assert " ".join(text.split()).count(words.sentence(said)) == 1
     first, second, _ = as_csv(found).splitlines()[1:]
     assert ",,contended aliased memcpy,," in first
     assert ",inline,contended aliased memcpy,," in second
 
-    about = {one.remark.code: one.about for one in bench.report(RUN).remarks}
+    about = {one.remark.code: one.about for one in bench.report(RUN).notes}
     assert about == {
         "contended": (),
         "aliased": (),

@@ -127,7 +127,7 @@ def test_what_is_so_on_every_cpu_stands_in_the_full_notes_alone() -> None:
     drifting = Remark("drift", {"first": 1.0, "last": 2.0}, "warning")
     run = run_of(done(JIT, notes=(*usual, drifting)), done(NUMPY, notes=()))
     for full, codes in (True, {*bench.USUAL, "drift"}), (False, {"drift"}):
-        said = bench.report(run, full=full).remarks
+        said = bench.report(run, full=full).notes
         assert {one.remark.code for one in said} == codes
         said = bench.statements(run.cases[0], run, full=full)
         assert {one.remark.code for one in said} == codes

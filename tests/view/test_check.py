@@ -9,10 +9,10 @@ from msgspec.structs import replace
 from jaxtui.analysis.check import Verdict, judge
 from jaxtui.analysis.examination import Examination, begin, of_level
 from jaxtui.model import CheckDoing, Expected, Reading, Remark, RunStarted
+from jaxtui.ui.report import Report, Rows, terminal
 from jaxtui.view import check as view
 from jaxtui.view.check import CHECK_DOING, NO_JUDGEMENT, Judgement, judged
 from jaxtui.view.chipmap import layout, render
-from jaxtui.view.report import Report, Table, lines
 from jaxtui.view.text import Line, fit, plain
 from tests.analysis.figures import crowded, expected, reading, skipped, wrong
 from tests.fake_engine import tpu_devices
@@ -62,7 +62,7 @@ def report_of(*found: Reading) -> Report:
     return view.build(judged(replace(BEGUN, readings=found).stopped()))
 
 
-def cells(table: Table, *keys: str) -> list[tuple[str, ...]]:
+def cells(table: Rows, *keys: str) -> list[tuple[str, ...]]:
     """The texts of some columns, row by row."""
     columns = {column.key: column for column in table.columns}
     texts = [[plain(cell) for cell in columns[key].cells] for key in keys]
@@ -70,7 +70,7 @@ def cells(table: Table, *keys: str) -> list[tuple[str, ...]]:
 
 
 def statements(report: Report) -> dict[str, tuple[str, ...]]:
-    return {one.remark.code: one.about for one in report.remarks}
+    return {one.remark.code: one.about for one in report.notes}
 
 
 # Figures.
@@ -164,7 +164,7 @@ def test_a_figure_that_is_not_known_is_not_bold(
 
 def test_each_remark_is_there_once_with_its_tests_and_devices() -> None:
     found = view.build(FAULTY)
-    assert [(one.remark.code, one.about) for one in found.remarks[:4]] == [
+    assert [(one.remark.code, one.about) for one in found.notes[:4]] == [
         ("odd-one-out", (f"numerics of {BROKEN}",)),
         ("below-the-peak", (f"compute of {SLOW}",)),
         ("below-the-peak", (f"compute of {SLOW}",)),
@@ -172,7 +172,7 @@ def test_each_remark_is_there_once_with_its_tests_and_devices() -> None:
     ]
     expectations = {
         one.remark.facts["rule"]: one.about
-        for one in found.remarks
+        for one in found.notes
         if one.remark.code == "expected"
     }
     figures = {
@@ -197,7 +197,7 @@ def test_others_on_the_cores_are_told_once() -> None:
         for n, name in enumerate(NAMES)
     ]
     found = report_of(*used)
-    (busy,) = [one for one in found.remarks if one.remark.code == "contended"]
+    (busy,) = [one for one in found.notes if one.remark.code == "contended"]
     assert busy.about == ()
     assert busy.remark.facts["used_cores"] == pytest.approx(0.1 * (len(NAMES) - 1))
 
@@ -259,7 +259,9 @@ def test_what_was_judged_is_not_judged_again() -> None:
 def test_no_line_is_wider_than_there_is_room(width: int) -> None:
     for check in (FAULTY, RUNNING, judged(BEGUN), NO_JUDGEMENT):
         for report in (view.build(check), view.of_device(check, BROKEN)):
-            assert all(len(plain(line)) <= width for line in lines(report, width))
+            assert all(
+                len(line) <= width for line in terminal(report, width).splitlines()
+            )
 
 
 # The grid of devices and tests.

@@ -92,7 +92,7 @@ def test_a_run_says_which_devices_lag() -> None:
     (found,) = view.remarks_of(run)
     assert found.device == "tpu:2"
     report = bench.report(run)
-    (said,) = [one for one in report.remarks if one.remark.code == "straggler"]
+    (said,) = [one for one in report.notes if one.remark.code == "straggler"]
     assert len(said.about) == 1
     assert "tpu:2" in said.about[0]
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from jaxtui import format as fmt
 from jaxtui.features.audit.messages import Audit, Finding, Place, Site
 from jaxtui.model import Fact, Record
-from jaxtui.ui.report import Notes, Report, Rows, gather, statement, styled, table
+from jaxtui.ui.report import Notes, Report, Rows, Statement, gather, styled, table
 from jaxtui.view import words
 from jaxtui.view.document import SCHEMA
 
@@ -120,7 +120,7 @@ def report(audit: Audit) -> Report:
         tables=[_table(audit.sites)] if audit.sites else (),
         notes=[
             *(
-                statement(finding.remark, (_at(finding.place),))
+                Statement(finding.remark, (_at(finding.place),))
                 for finding in (*audit.findings, *audit.notes)
             ),
             *gather((), audit.remarks),
@@ -261,7 +261,7 @@ def about(audit: Audit, place: Place) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for finding in (*audit.findings, *audit.notes):
         if finding.place == place:
-            note = statement(finding.remark, original=True)
+            note = Statement(finding.remark, with_original=True)
             parts += [Notes([note]), Text(), *_diff(finding)]
     for site in audit.sites:
         if site.begin.file == place.file and site.begin.line <= place.line <= (

@@ -30,7 +30,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel, PanelList, hint
 from jaxtui.ui.report import Notes, gather, terminal
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 
 _KEYS = (
     ("escape,q", "back", "Back", "Leave; a running program is killed."),

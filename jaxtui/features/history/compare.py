@@ -27,9 +27,17 @@ from jaxtui.model.document import Document
 from jaxtui.model.measurement import Interval, is_uncertain, is_vague
 from jaxtui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.state import CaseState, Job
-from jaxtui.ui.report import Column, Report, Rows, escaped, gather, styled, table
+from jaxtui.ui.report import (
+    Column,
+    Report,
+    Rows,
+    Statement,
+    escaped,
+    gather,
+    styled,
+    table,
+)
 from jaxtui.view import bench
-from jaxtui.view import report as run_report
 from jaxtui.view.document import SCHEMA, Outcome, Results
 
 LABELS = ("A", "B")
@@ -434,7 +442,7 @@ def _ratio(judged: Comparison) -> tuple[Text, Text]:
 def turns_report(
     turns: Turns,
     pairs: Sequence[Pair],
-    reports: Sequence[run_report.Report],
+    reports: Sequence[Report],
     labels: Sequence[str] = LABELS,
 ) -> Report:
     """Say the ratio of each case, and what either side is.
@@ -451,10 +459,11 @@ def turns_report(
     if turns.pythons:
         tables = (*tables[:1], _versions(turns.pythons, turns.sides))
     of_rows = [
-        (f"{label} {row}".strip(), (statement.remark,))
+        (f"{label} {row}".strip(), (note.remark,))
         for label, side_report in zip(labels, reports, strict=False)
-        for statement in side_report.remarks
-        for row in statement.about or ("",)
+        for note in side_report.notes
+        if isinstance(note, Statement)
+        for row in note.about or ("",)
     ]
     # What holds for one of them alone says for which.
     notes = gather([*of_rows, *((label, ()) for label in labels)])

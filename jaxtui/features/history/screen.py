@@ -30,7 +30,7 @@ from jaxtui.tui.threads import Latest, in_thread
 from jaxtui.tui.values import of_case
 from jaxtui.tui.widgets.panel import BorderedInput, Panel, hint
 from jaxtui.ui.report import Column, markdown, svg
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from jaxtui.ui.table import Listing
 from jaxtui.view.document import encode
 from jaxtui.view.export import ExportError, file_stem

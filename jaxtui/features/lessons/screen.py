@@ -37,7 +37,7 @@ from jaxtui.tui.pane import Pane, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList
 from jaxtui.ui.report import SVG_PLOT, Plot, as_svg
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from jaxtui.view import words
 from jaxtui.view.export import file_stem
 

@@ -15,7 +15,7 @@ from jaxtui.features.lessons import report as view
 from jaxtui.features.lessons.report import Page, apart
 from jaxtui.tui.widgets.panel import Hint, Panel, ScrollPanel, hint
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 
 
 class QuestionPanel(ScrollPanel):

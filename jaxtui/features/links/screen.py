@@ -31,7 +31,8 @@ from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceMoved
 from jaxtui.tui.widgets.panel import Hint, Panel, ScrollPanel, hint
 from jaxtui.ui.report import Report
-from jaxtui.ui.screen import ReportScreen, Sheet
+from jaxtui.ui.screen import ReportScreen
+from jaxtui.ui.sheet import Sheet
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import Span
 

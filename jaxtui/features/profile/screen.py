@@ -29,7 +29,7 @@ from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
 from jaxtui.ui.report import Fitted, styled, terminal
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from jaxtui.view import words
 
 _KEYS = (

@@ -123,7 +123,7 @@ def roof_notes(roofs: RoofsMeasured) -> list[Note]:
         source = [] if roof.published is None else [roof.published.source]
         rows.append((roof_name(roof.of), [*roof.remarks, *source]))
     rows += [(roof_name(missing.of), [missing.remark]) for missing in roofs.missing]
-    notes: list[Note] = [*gather(rows)]
+    notes = [statement.note for statement in gather(rows)]
     if roofs.roofs and not any(roof.published for roof in roofs.roofs):
         text = "No published peak for this device, so no % of peak."
         notes.append(Note(flag="peak", text=text))

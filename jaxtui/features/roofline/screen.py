@@ -21,8 +21,8 @@ from jaxtui.model.document import Note
 from jaxtui.plot import Color, Picture
 from jaxtui.state import State
 from jaxtui.tui.base import BaseApp
+from jaxtui.ui.report import Statement
 from jaxtui.view import words
-from jaxtui.view.report import Statement
 from jaxtui.view.text import Column
 
 SECONDS = Roofs(device="", dtypes=()).budget

@@ -30,9 +30,8 @@ from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.status import MessageLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Panel, hint
-from jaxtui.tui.widgets.paper import Figure
 from jaxtui.ui.report import Fitted
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Figure, Sheet
 
 
 class Classroom(LoopScreen):

@@ -35,9 +35,8 @@ from jaxtui.tui.modal import modal_keys
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
-from jaxtui.tui.widgets.paper import Figure
 from jaxtui.ui.report import Fitted, Notes, gather
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Figure, Sheet
 from jaxtui.view import scripts
 from jaxtui.wording import WAITS
 

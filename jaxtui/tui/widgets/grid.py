@@ -15,27 +15,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
-from jaxtui.tui.themes import SERIES_COLORS
-from jaxtui.tui.widgets.paper import STYLES
-from jaxtui.view.check import ROLES
+from jaxtui.ui.report import as_text
 from jaxtui.view.text import Line, Span, Table, plain
-
-_STYLES = {
-    **STYLES,
-    **{role: f"${role}" for role in ROLES.values()},
-    **{f"{role}-selected": f"bold $background on ${role}" for role in ROLES.values()},
-    **{f"series-{n}": f"$plot-{n + 1}" for n in range(SERIES_COLORS)},
-    **{mode: f"${mode}" for mode in ("numpy", "eager", "jit")},
-    **{f"bar-{mode}": f"${mode}" for mode in ("numpy", "eager", "jit")},
-    **dict.fromkeys(("bar-pallas", "bar-tensorflow"), "$lane-device"),
-    "spark": "$lane-device",
-    "faster": "$check-pass",
-    "slower": "$check-fail",
-    "note": "$check-low",
-    "bad": "$danger",
-}
-"""The styles of the roles in tables; a row has no room for much that is bold."""
-
 
 STRIPS = 256
 """Lines that are kept as they were drawn."""
@@ -183,8 +164,8 @@ class Grid(ScrollView, can_focus=True):
             style = self.visual_style
             if part:
                 style = self.get_visual_style(f"grid--{part}")
-            spans = ((span.text, _STYLES.get(span.role, "")) for span in key[0])
-            (drawn,) = Visual.to_strips(self, Content.assemble(*spans), width, 1, style)
+            text = Content.from_rich_text(as_text(key[0]), console=self.app.console)
+            (drawn,) = Visual.to_strips(self, text, width, 1, style)
             strip = drawn.extend_cell_length(width, style.rich_style)
             self._strips[key] = strip
         return strip

@@ -19,7 +19,7 @@ from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.sheet import Sheet
 from jaxtui.view import check as check_view
 from jaxtui.view import chipmap, devices, rates, words
 from jaxtui.view.chipmap import Mark
@@ -67,7 +67,7 @@ class Hardware(Horizontal):
         super().__init__()
         self.table = DeviceTable()
         self._map = ChipMap()
-        self._machine = Paper(id="machine")
+        self._machine = Sheet(id="machine")
         self._drawn: tuple[object, ...] = ()
         self._source: tuple[object, ...] = ()
         self._columns: tuple[Column, ...] = ()

@@ -12,7 +12,7 @@ from textual.app import ComposeResult
 from jaxtui.model import Device
 from jaxtui.tui.base import base
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.sheet import Sheet
 from jaxtui.view.text import Line
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class LoadPanel(Panel):
         super().__init__("load", id="load-panel")
         self._loads: deque[Load] = deque(maxlen=READINGS)
         self._devices: deque[Sequence[Device]] = deque(maxlen=READINGS)
-        self._paper = Paper(id="load")
+        self._paper = Sheet(id="load")
 
     def compose(self) -> ComposeResult:
         yield self._paper

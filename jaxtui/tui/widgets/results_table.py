@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
+from rich.console import Group
+from rich.text import Text
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -19,11 +21,11 @@ from jaxtui.tui.dialogs import NotesScreen
 from jaxtui.tui.state import EMPTY, State, curves_of, view_of
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
-from jaxtui.tui.widgets.paper import Paper
+from jaxtui.ui.report import AnyNote, Notes, as_text, styled
+from jaxtui.ui.sheet import Sheet
 from jaxtui.view import bench, words
 from jaxtui.view.bench_plot import short_label
-from jaxtui.view.report import Statement, statement_lines
-from jaxtui.view.text import Line, Span, fit
+from jaxtui.view.text import fit
 
 _UNFOLDED = 10_000
 """Cells of a line where a widget folds it, and where it is taken away."""
@@ -79,20 +81,20 @@ class Results(Panel):
     def compose(self) -> ComposeResult:
         yield ResultsTable().data_bind(Results.state)
         with VerticalScroll(id="notes-scroll", can_focus=False):
-            yield Paper(id="notes")
+            yield Sheet(id="notes")
 
     def draw(self) -> None:
         self.query_one(ResultsTable).write()
         state = self.state
-        view: tuple[Statement, ...] = ()
+        view: Sequence[AnyNote] = ()
         if state.view == "roofline":
             view = part(state.view, "screen").statements(state, state.case_index)
 
-        def write(width: int) -> Iterator[Line]:
-            yield from statement_lines(view, width)
+        def write(width: int) -> Iterator[Text | Notes]:
+            yield Notes(view)
             yield from _lines(state, width, full=False)
 
-        self.query_one("#notes", Paper).show(write)
+        self.query_one("#notes", Sheet).show(write)
 
     def tell_keys(self, hints: Sequence[Hint]) -> None:
         """Say what is true of the whole run, and what the keys do to which case.
@@ -116,18 +118,18 @@ class Results(Panel):
         state = base(self).session.state
         if (case := state.case) is not None:
             lines = list(_lines(state, _UNFOLDED, full=True))
-            self.app.push_screen(NotesScreen(case.case.label, lines))
+            self.app.push_screen(NotesScreen(case.case.label, Group(*lines)))
 
 
-def _lines(state: State, width: int, *, full: bool) -> Iterator[Line]:
+def _lines(state: State, width: int, *, full: bool) -> Iterator[Text | Notes]:
     """Yield the lines on the selected case; in full with what is usual."""
     case, run = state.case, state.run
     if case is not None and run is not None:
-        yield from statement_lines(bench.statements(case, run, full=full), width)
-        yield from bench.figure_lines(case, width)
+        yield Notes(bench.statements(case, run, full=full))
+        yield from map(as_text, bench.figure_lines(case, width))
         if case.failure is not None and case.failure.remark.detail:
             original = case.failure.remark.detail.rstrip().splitlines()
-            yield from ((Span(line, "muted"),) for line in ("", *original))
+            yield from (styled(line, "muted") for line in ("", *original))
 
 
 class ResultsTable(Grid):

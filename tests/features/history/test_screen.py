@@ -30,7 +30,7 @@ from jaxtui.tui.form import CaseForm
 from jaxtui.tui.run import Recorder
 from jaxtui.tui.threads import Latest
 from jaxtui.tui.widgets.panel import Panel
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_ready

@@ -33,7 +33,7 @@ from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.panel import Panel
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine, at_once, begun, cpu_devices, tpu_devices, up
 from tests.features.lessons.lessons_to_try import FIRST, LESSONS, SECOND
 from tests.records import told

@@ -15,7 +15,7 @@ from jaxtui.model import Event, Experiment, RunStarted
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.links.linking import answer, told
 from tests.tui.driving import app_on, until, until_ready

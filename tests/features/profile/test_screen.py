@@ -19,7 +19,7 @@ from jaxtui.model import Remark, RunEvent, RunFinished, WorkFailed
 from jaxtui.model.profile import Frame, Profiling
 from jaxtui.tui.app import JaxtuiApp
 from jaxtui.tui.status import MessageLine
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine
 from tests.measure.spaces import Line, Plane, event, space
 from tests.records import kernel, profiled

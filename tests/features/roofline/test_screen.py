@@ -91,7 +91,7 @@ async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
         assert "measuring the roofs" in lines(app)
         engine.emit_run(roofs(MEMORY))
         await until(pilot, lambda: "20.0 GB/s" in plot(app))
-        assert notes(app).startswith("no roof yet: ")
+        assert notes(app).startswith("no roof yet  ")
         engine.emit_run(roofs(MEMORY, ARITHMETIC))
         await until(pilot, lambda: "float32 2.00 TFLOP/s" in plot(app))
         engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
@@ -180,7 +180,7 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         await pilot.press("s")
         await until(pilot, lambda: not app.state.running)
         assert "20.0 GB/s" in plot(app)
-        assert notes(app).startswith("no roof: ")
+        assert notes(app).startswith("no roof  ")
 
         async def gone(work: Work) -> int:
             raise EngineUnavailableError(Remark("engine-gone"))

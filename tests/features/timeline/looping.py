@@ -13,7 +13,7 @@ from jaxtui.features.timeline.lanes import Shot
 from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import Case, Loop, RunEvent, RunFinished, RunStarted, Snippet
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine, looped
 from tests.tui.driving import app_on, until
 

@@ -14,7 +14,7 @@ from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.model import Loop, LoopClock, RunEvent, RunFinished, RunStarted, WorkFailed
 from jaxtui.tui import themes
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine, begun, looped
 from tests.features.timeline.looping import (
     NARROW,

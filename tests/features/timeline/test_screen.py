@@ -34,8 +34,7 @@ from jaxtui.tui.app import JaxtuiApp, TooSmall
 from jaxtui.tui.dialogs import CodeScreen
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.paper import Figure
-from jaxtui.ui.screen import Sheet
+from jaxtui.ui.sheet import Figure, Sheet
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
 from tests.features.timeline.looping import (
     CASE,
