@@ -10,21 +10,9 @@ import importlib
 from jaxtui.features.lessons.trial import Lesson
 
 NAMES = (
-    "clock",
-    "ahead",
-    "first-call",
-    "numpy-or-jax",
-    "small-work",
-    "fusion",
-    "memory",
-    "digits",
-    "devices",
-    "updates",
-    "gradients",
-    "sparse",
-    "batching",
-    "kernel",
-    "old-code",
+    *("clock", "ahead", "first-call", "numpy-or-jax", "small-work", "fusion"),
+    *("memory", "digits", "devices", "updates", "gradients", "sparse"),
+    *("batching", "kernel", "old-code"),
 )
 """The names in the order of the course."""
 

@@ -1,4 +1,4 @@
-"""A step as it is played: what it runs next, what its figures say, and its scripts."""
+"""A step as it is played: what it runs next, and what its figures say."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The tab Learn: the lessons and, in the place of the list, one step at a time.
 
-A step asks before it runs, shows what came out, and explains it on demand.
+A step asks before it runs, then shows what came out and explains it.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion, Setting
-from jaxtui.features.lessons.figures import Figures, fastest, over, times
+from jaxtui.features.lessons.figures import Figures, MissingError, fastest, over, times
 from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson
 from jaxtui.format import figure, seconds
 from jaxtui.model import Case, Inputs
@@ -41,7 +41,7 @@ def _five(figures: Figures) -> Conclusion:
     a, b, c, d, e = (figures.get(name) for name in "ABCDE")
     numpy, cpu, chip = figures.has("A"), figures.has("B", "C"), figures.has("D", "E")
     if not cpu and not chip:
-        figures["C" if figures.cases["C"] else "E"]
+        raise MissingError("C" if figures.cases["C"] else "E")
     hidden, dearer = b <= HIDDEN * c, d >= DEARER * e
     holds = True if chip else None
     if (cpu and not hidden) or (chip and not dearer):
