@@ -64,6 +64,7 @@ LATER = {
         "jaxtui.features.audit.screen",
         "jaxtui.features.links.screen",
         "jaxtui.features.profile.screen",
+        "jaxtui.features.timeline.screen",
     ),
     *(
         "jaxtui.features.audit.report",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 from typing import Literal
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from jaxtui.model import Case, Device, Fact, Measurement, Reading, Remark
 from jaxtui.model.machine import members
 from jaxtui.model.own import brief_name
 from jaxtui.state import Job
+from jaxtui.stats import median
 from jaxtui.view import words
 from jaxtui.view.chipmap import Mark
 from jaxtui.view.heat import Scale
@@ -57,7 +57,7 @@ class Rates(Struct, frozen=True):
     @property
     def median(self) -> float:
         """Per second, of all of them."""
-        return median(rate.per_second for rate in self.by_device.values())
+        return median([rate.per_second for rate in self.by_device.values()])
 
 
 class Straggler(Struct, frozen=True):
