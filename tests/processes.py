@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import io
 import json
 import os
 import re
@@ -13,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from collections.abc import Callable
@@ -73,18 +73,37 @@ def jaxtui(
     return python("-m", "jaxtui", *arguments, data=data, cwd=cwd, **variables)
 
 
-def ended(data: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    """A command that needs no process of its own, with its data in a folder."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+def ended(
+    *arguments: object,
+    data: Path | None = None,
+    cwd: Path | None = None,
+    **variables: Any,
+) -> subprocess.CompletedProcess[str]:
+    """As ``jaxtui``, for a command that needs no process of its own."""
     words = [one if isinstance(one, bytes) else str(one) for one in arguments]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("JAXTUI_DATA", str(data))
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = cli.main([*map(os.fsdecode, words)])
     texts = []
-    for stream in (out, err):
-        stream.seek(0)
-        texts.append(stream.read())
+    with contextlib.ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        for name, value in environment(data, **variables).items():
+            patch.setenv(name, value)
+        if cwd is not None:
+            patch.chdir(cwd)
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+        # What the command starts inherits them.
+        for number, file in enumerate(files, 1):
+            stack.callback(os.close, before := os.dup(number))
+            stack.callback(os.dup2, before, number)
+            os.dup2(file.fileno(), number)
+        with (
+            open(1, "w", encoding="utf-8", closefd=False) as out,
+            open(2, "w", encoding="utf-8", closefd=False) as err,
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+        ):
+            code = cli.main([*map(os.fsdecode, words)])
+        for file in files:
+            file.seek(0)
+            texts.append(file.read().decode())
     return subprocess.CompletedProcess(arguments, code, *texts)
 
 

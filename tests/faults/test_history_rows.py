@@ -81,7 +81,7 @@ def test_a_damaged_row_costs_itself(folder: Path) -> None:
     files = [folder / f"list.{ending}" for ending in ("json", "csv", "md")]
     numbers = damaged(folder)
     exports = [text for file in files for text in ("--export", file)]
-    done = ended(folder, "history", *exports)
+    done = ended("history", *exports, data=folder)
     assert done.returncode == 0, done.stderr
     assert f"{len(numbers)} rows of" in done.stdout
     assert "Traceback" not in done.stderr
@@ -95,16 +95,16 @@ def test_a_damaged_row_costs_itself(folder: Path) -> None:
     table = [line for line in files[2].read_text().splitlines() if line[:1] == "|"]
     assert len(table) == 4
     # Damaged ones take no places of others.
-    done = ended(folder, "history", "--json", "--limit", "1")
+    done = ended("history", "--json", "--limit", "1", data=folder)
     assert [row["id"] for row in json.loads(done.stdout)["measurements"]] == [2]
     for number in (numbers[0], numbers[-1] + 1):
-        done = ended(folder, "compare", 1, number)
+        done = ended("compare", 1, number, data=folder)
         assert done.returncode in (3, 64)
         assert f"easurement {number}" in done.stderr
         assert len(done.stderr.splitlines()) == 1
-    assert ended(folder, "compare", 1, 2).returncode == 0
+    assert ended("compare", 1, 2, data=folder).returncode == 0
     # They can be deleted as any other.
-    done = ended(folder, "history", "--since", "1970-01-01", "--delete", "--yes")
+    done = ended("history", "--since", "1970-01-01", "--delete", "--yes", data=folder)
     assert done.returncode == 0, done.stderr
 
 
@@ -123,7 +123,7 @@ def test_a_place_where_no_history_can_be(tmp_path: Path) -> None:
     # Nothing is there yet: that is no fault.
     (tmp_path / "e").mkdir()
     (tmp_path / "e" / "history.db").symlink_to("nowhere")
-    assert ended(tmp_path / "e", "history").returncode == 0
+    assert ended("history", data=tmp_path / "e").returncode == 0
     closed.chmod(0o700)
 
 
@@ -139,7 +139,7 @@ def test_a_history_is_its_owner_s(folder: Path) -> None:
     for name in names:
         name.chmod(0o666)
     folder.chmod(0o755)
-    done = ended(folder, "history")
+    done = ended("history", data=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert {rights(name) for name in names if name.exists()} == {0o600}
     # It may serve others; only the one that the platform names is jaxtui's own.

@@ -115,7 +115,7 @@ def test_a_json_document_stays_the_same_document(text: str) -> None:
 def test_what_was_typed_is_repeated_as_text(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
-    done = ended(tmp_path, *arguments)
+    done = ended(*arguments, data=tmp_path)
     assert done.returncode == 64
     assert not ACTED_ON.search(done.stdout + done.stderr), ascii(done.stderr)
     assert "Traceback" not in done.stderr
@@ -150,7 +150,7 @@ def test_documents_history_and_files_are_text(
     measured: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def printed(*arguments: str) -> str:
-        done = ended(measured / "data", *arguments)
+        done = ended(*arguments, data=measured / "data")
         assert not ACTED_ON.search(done.stdout + done.stderr), ascii(done.stdout)
         return done.stdout
 
@@ -193,7 +193,7 @@ def test_a_function_in_a_folder_that_is_no_text_is_refused(tmp_path: Path) -> No
     here.mkdir()
     (here / "mine.py").write_text(FUNCTION)
     for command in ("bench", "hlo"):
-        done = ended(tmp_path, command, f"{here}/mine.py:step")
+        done = ended(command, f"{here}/mine.py:step", data=tmp_path)
         assert done.returncode == 64, done.stderr
         assert "utf-8" in done.stderr
         assert len(done.stderr.splitlines()) == 1

@@ -15,7 +15,8 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.features.audit import child as audits
-from tests.processes import PROGRAM, alive, environment, jaxtui, wait_until
+from tests.processes import PROGRAM, alive, environment, wait_until
+from tests.processes import ended as jaxtui
 
 PROGRAMS = Path(__file__).with_name("audited")
 

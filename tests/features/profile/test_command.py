@@ -15,7 +15,8 @@ import pytest
 
 from jaxtui.features.profile.report.document import Document
 from tests.measure.spaces import Line, Plane, event, space
-from tests.processes import Running, jaxtui
+from tests.processes import Running
+from tests.processes import ended as jaxtui
 
 MINE = """
 import jax, jax.numpy as jnp
