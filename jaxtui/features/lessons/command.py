@@ -19,12 +19,7 @@ from jaxtui.commands.common import (
     valued,
 )
 from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import (
-    DEVICE,
-    SIZE,
-    Parsed,
-    json_flag,
-)
+from jaxtui.commands.options import DEVICE, SIZE, Parsed, json_flag
 from jaxtui.commands.output import close, plot
 from jaxtui.commands.progress import can_ask, guess
 from jaxtui.commands.terminal import in_colour, is_terminal, print_stdout, say

@@ -12,14 +12,7 @@ from jaxtui.features.lessons import progress
 from jaxtui.features.lessons.base import Setting
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.features.lessons.trial import Lesson, Step, setting
-from jaxtui.model import (
-    Device,
-    Experiment,
-    Host,
-    Loop,
-    Snippet,
-    Work,
-)
+from jaxtui.model import Device, Experiment, Host, Loop, Snippet, Work
 
 Place = tuple[int, int]
 """Index of a lesson, and of a step in it."""

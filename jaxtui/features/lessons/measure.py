@@ -25,12 +25,7 @@ import numpy as np
 
 from jaxtui.machine import malloc, messages
 from jaxtui.measure import devices, notes
-from jaxtui.measure.children import (
-    Child,
-    end_with_input,
-    sender,
-    signal_with_parent,
-)
+from jaxtui.measure.children import Child, end_with_input, sender, signal_with_parent
 from jaxtui.measure.errors import RefusedError, full_text, headline
 from jaxtui.measure.runner import Runner
 from jaxtui.measure.runtime import Queue

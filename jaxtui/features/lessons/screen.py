@@ -57,12 +57,7 @@ _KEYS = (
     ),
     ("plus,equals_sign", "resize(1)", "More", "Double the size of the lesson."),
     ("minus", "resize(-1)", "Less", "Halve the size of the lesson."),
-    (
-        "y",
-        "copy",
-        "Copy",
-        "Copy the step as text, also to a file next to the history.",
-    ),
+    ("y", "copy", "Copy", "Copy the step as text, also to a file next to the history."),
     ("u", "export", "Export", "Write the step to a file: text or plot."),
     ("escape", "back", "Back", "Back to the lessons."),
 )

@@ -53,8 +53,6 @@ WORDS = {
         "Run it again; a smaller size needs less memory.",
     ),
     "step-unsteady": Words(
-        "unsteady figure",
-        _unsteady,
-        "Run the step again before you believe it.",
+        "unsteady figure", _unsteady, "Run the step again before you believe it."
     ),
 }

@@ -79,8 +79,7 @@ def _two(setting: Setting) -> tuple[str, str, int | None]:
 
 
 TWO = Code(
-    given=lambda setting: _two(setting)[0],
-    cpu_devices=lambda setting: _two(setting)[2],
+    given=lambda setting: _two(setting)[0], cpu_devices=lambda setting: _two(setting)[2]
 )
 
 

@@ -10,20 +10,8 @@ import msgspec
 
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion, Setting
-from jaxtui.features.lessons.figures import (
-    Figures,
-    MissingError,
-    count,
-    over,
-    times,
-)
-from jaxtui.features.lessons.trial import (
-    Code,
-    Trial,
-    case_of,
-    lesson,
-    size,
-)
+from jaxtui.features.lessons.figures import Figures, MissingError, count, over, times
+from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson, size
 from jaxtui.format import figure, seconds
 from jaxtui.model import Case, Measurement
 from jaxtui.plot import Axis, Color, Mark, Picture, Series
@@ -215,11 +203,7 @@ def _race(figures: Figures) -> Conclusion:
     later, each = figures["JAX"], figures["NumPy"]
     jax, numpy = _runner(figures.find("JAX")), _runner(figures.find("NumPy"))
     assert jax is not None
-    start, meet, gram = (
-        jax.first_seconds,
-        meeting(jax, numpy),
-        _is_gram(figures),
-    )
+    start, meet, gram = (jax.first_seconds, meeting(jax, numpy), _is_gram(figures))
     met, caught_up = "never", "JAX never catches up here"
     if meet is not None:
         met = f"call {fmt.count(meet)}"

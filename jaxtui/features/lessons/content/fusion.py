@@ -6,13 +6,7 @@ from bisect import bisect
 
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.figures import Figures, count, over, times
-from jaxtui.features.lessons.trial import (
-    Code,
-    Trial,
-    case_of,
-    lesson,
-    size,
-)
+from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson, size
 from jaxtui.format import bytes_text, figure, seconds
 
 

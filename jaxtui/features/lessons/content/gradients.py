@@ -7,13 +7,7 @@ from itertools import pairwise
 
 from jaxtui import format as fmt
 from jaxtui.features.lessons.base import Conclusion
-from jaxtui.features.lessons.figures import (
-    Figures,
-    MissingError,
-    decimals,
-    near,
-    over,
-)
+from jaxtui.features.lessons.figures import Figures, MissingError, decimals, near, over
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size, snippet_device
 from jaxtui.format import seconds
 from jaxtui.plot import Axis, Picture, Series
@@ -31,21 +25,14 @@ def _logistic(figures: Figures) -> Conclusion:
         pairs = zip(numbers, grad, strict=False)
         return fmt.error(max((abs(a - b) for a, b in pairs), default=None))
 
+    def row(what: str, numbers: tuple[float, ...]) -> tuple[object, ...]:
+        return what, (decimals(numbers),), "", f"off by up to {off(numbers)}"
+
     published, holds = decimals(LOGISTIC), near(grad, LOGISTIC, 2e-5)
     rows = figures.table(
         ("grad(sum_logistic)(x)", (decimals(grad),), published),
-        (
-            "differences, float32",
-            (decimals(differences),),
-            "",
-            f"off by up to {off(differences)}",
-        ),
-        (
-            "exp(−x) / (1 + exp(−x))²",
-            (decimals(formula),),
-            "",
-            f"off by up to {off(formula)}",
-        ),
+        row("differences, float32", differences),
+        row("exp(−x) / (1 + exp(−x))²", formula),
     )
     verdict = "the published numbers" if holds else f"and {published} was published"
     sentences = (

@@ -87,16 +87,12 @@ def _grid(figures: Figures) -> Conclusion:
     together = "the pieces together are SELU" if same else "the result is not SELU"
     outcome = "refused" if error else figures.text(COMPILED)
     where = "" if setting.accelerated else "in interpret mode"
+    why = fmt.shorten(error, VALUE_LENGTH)
     rows = figures.table(
         ("programs in the grid", (blocks,)),
         ("pl.program_id(0) of each block", "first element of each block"),
         ("same as jax.nn.selu", "same as jit", "", where),
-        (
-            "compiled, interpret=False",
-            (outcome,),
-            "",
-            fmt.shorten(error, VALUE_LENGTH),
-        ),
+        ("compiled, interpret=False", (outcome,), "", why),
     )
     sentences = (
         f"The grid ran the kernel {blocks} times, once for each block, and {together}.",

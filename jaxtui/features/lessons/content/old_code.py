@@ -93,9 +93,5 @@ def _keys(figures: Figures) -> Conclusion:
 
 
 LESSON = lesson(
-    "old-code",
-    Trial(_forms),
-    Trial(_forms),
-    Trial(_keys, Code(2.0)),
-    sizes={"cpu": 1},
+    "old-code", Trial(_forms), Trial(_forms), Trial(_keys, Code(2.0)), sizes={"cpu": 1}
 )
