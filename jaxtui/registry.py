@@ -26,6 +26,7 @@ FEATURES = (
 
 COMMANDS = {
     "audit": "audit.command",
+    "check": "check.command",
     "compare": "history.comparing",
     "compile": "program.compiling",
     "crossover": "crossover.command",

@@ -171,8 +171,8 @@ class Job(msgspec.Struct, frozen=True):
 
     @property
     def limited(self) -> bool:
-        """True if it has a budget."""
-        return not isinstance(self.work, (Inspection, Profiling))
+        """True if it has a budget that says how long it takes."""
+        return not isinstance(self.work, (Check, Inspection, Profiling))
 
     @property
     def preparing(self) -> str:

@@ -57,8 +57,8 @@ from jaxtui.model import (
     Value,
 )
 from tests import records
+from tests.features.check import check_figures
 from tests.records import planned, told
-from tests.tui import check_figures
 
 HOST = Host(
     hostname="vm",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jaxtui import cli
-from jaxtui.analysis import baseline
+from jaxtui.features.check import baseline
 from jaxtui.features.lessons import progress
 from jaxtui.history.recording import Recording
 from jaxtui.measure import own

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from jaxtui import cli, commands
-from jaxtui.analysis.check import EXIT_CODES
+from jaxtui.features.check.judge import EXIT_CODES
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

@@ -15,14 +15,13 @@ class Bound(msgspec.Struct, frozen=True):
     """A share of what a figure is compared with."""
 
     factor: float
-    code: str
-    """The code of the bound's source and reason: the words are in
-    ``view.words.check``."""
+    why: str
+    """The source or the reason of the bound."""
 
 
 IMPOSSIBLE = Bound(
     1.02,
-    "rounded-peak",
+    "Published peaks are rounded.",
 )
 """Fraction of a dense peak that cannot be exceeded: published peaks are rounded and
 hold at a nominal clock, and clocks are read with an error. Two sources of one peak
@@ -30,14 +29,14 @@ differ by up to 0.4 % where they mean the same (TPU7x: 7380 and 7400 GB/s)."""
 
 REACHED = Bound(
     0.75,
-    "dcgm",
+    "NVIDIA's DCGM uses the same bound: 75 % of what its own test reached.",
 )
 """Fraction of the best known rate, where there is one (``nvvs/diag-skus.yaml.in`` of
 DCGM 4.6)."""
 
 PEAK = Bound(
     0.60,
-    "published-shares",
+    "Published products reach 75 to 97 % of their peak, copies 80 to 92 %.",
 )
 """Fraction of a published peak, or of the memory that a chip has. ml-engineering's
 mamf-finder reports for bfloat16: H100 80 %, A100 81 to 87 %, B200 78 %, Gaudi 2 97 %;
@@ -47,14 +46,14 @@ Copies like those of STREAM usually reach 80 to 92 %; DCGM accepts those of an H
 
 ALIKE = Bound(
     0.90,
-    "sound-chips",
+    "Healthy chips of one kind often differ by 5 %.",
 )
 """Fraction of the median of the other devices of the kind, and of a baseline
 (mamf-finder reports 5 % and more between the GPUs of one node)."""
 
 ON_HOST = Bound(
     0.50,
-    "host-clock",
+    "The host's clock and other programs move this figure, so the bound is wide.",
 )
 """Fraction for what a host's processor decides: CPU devices, transfers, calls. One more
 process on two cores costs as much as half of the speed (measured)."""
@@ -77,7 +76,7 @@ def of_peak(reading: Reading, expected: Expected) -> Bound | None:
     """The share of a peak that a sound device reaches; ``None`` if that is unknown."""
     if expected.reached is not None and 0 < expected.reached < expected.value:
         share = REACHED.factor * expected.reached / expected.value
-        return Bound(share, REACHED.code)
+        return Bound(share, REACHED.why)
     # The usual share of the link to the host is not known.
     return None if reading.test in HOST_TESTS else PEAK
 

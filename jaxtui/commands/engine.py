@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
 
@@ -164,9 +164,15 @@ class Driver:
                     say(missing)
                 await asyncio.sleep(0)  # for what it has found in the last moment
 
-    def progress(self) -> AbstractAsyncContextManager[None]:
-        """Shows how far it is, in a terminal, for the length of a ``with`` block."""
-        return progress(lambda: self.state)
+    def progress(
+        self, place: Callable[[State], str] | None = None
+    ) -> AbstractAsyncContextManager[None]:
+        """Shows how far it is, in a terminal, for the length of a ``with`` block.
+
+        Args:
+            place: in a series of runs.
+        """
+        return progress(lambda: self.state, place)
 
     async def confirm_start(self, experiment: Experiment, *, sure: bool) -> None:
         """Ask whether to run what is large, and ``warn``.

@@ -108,8 +108,10 @@ def progress_line(state: State, since_seconds: float) -> str:
 
 
 @asynccontextmanager
-async def progress(state: Callable[[], State]) -> AsyncIterator[None]:
-    """Show the line of a run on stderr while the block runs."""
+async def progress(
+    state: Callable[[], State], place: Callable[[State], str] | None = None
+) -> AsyncIterator[None]:
+    """Show the line of a run on stderr while the block runs; of a series its place."""
 
     def seen(now: State) -> object:
         job = now.job
@@ -122,7 +124,8 @@ async def progress(state: Callable[[], State]) -> AsyncIterator[None]:
         now = state()
         if seen(now) != last:
             last, since = seen(now), time.monotonic()
-        return progress_line(now, time.monotonic() - since)
+        line = progress_line(now, time.monotonic() - since)
+        return f"{place(now)}  {line}" if place and now.job else line
 
     async with live_line(draw):
         yield

@@ -14,7 +14,6 @@ from jaxtui.model.remark import SelectionError
 from jaxtui.registry import part
 from jaxtui.view import stopwatch
 from jaxtui.view.document import (
-    CheckResults,
     Devices,
     LessonResults,
     Lessons,
@@ -29,7 +28,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "crossover": (part("crossover", "report").OUTCOME.document,),
     "roofline": (part("roofline", "report").OUTCOME.document,),
     "links": (part("links", "report").OUTCOME.document,),
-    "check": (CheckResults,),
+    "check": (part("check", "report").OUTCOME.document,),
     "compile": (part("program", "report").Compiled,),
     "hlo": (part("program", "report").Stages,),
     "profile": (part("profile", "report.document").Document,),

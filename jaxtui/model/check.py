@@ -1,7 +1,7 @@
 """The health check: one test at a time is work for an engine, and yields readings.
 
 An engine only measures. What a reading means, its verdict, is decided without JAX, by
-``jaxtui.analysis.check``.
+``jaxtui.features.check.judge``.
 """
 
 from __future__ import annotations

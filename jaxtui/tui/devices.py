@@ -16,13 +16,11 @@ from textual.widgets import Label
 
 from jaxtui import experiments
 from jaxtui import format as fmt
-from jaxtui.analysis import examination
 from jaxtui.model import Case, CheckLevel, Experiment, Remark, SelectionError
 from jaxtui.plot import COLORS
 from jaxtui.registry import part
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
-from jaxtui.tui.check import CheckPanel
 from jaxtui.tui.colors import series_colors
 from jaxtui.tui.pane import WIDE_COLUMNS, bindings
 from jaxtui.tui.state import State
@@ -31,10 +29,9 @@ from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.load import LoadPanel
 from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.ui.report import Report, text
+from jaxtui.ui.report import text
 from jaxtui.ui.sheet import Figure, Sheet
 from jaxtui.view import bench, calls, devices, figures, stopwatch
-from jaxtui.view import check as check_view
 from jaxtui.view.progress import describe, starting
 from jaxtui.view.text import Line, Span, fold, meter
 
@@ -57,13 +54,7 @@ _KEYS = (
         "Full check",
         "Check thoroughly (full): takes some minutes.",
     ),
-    (
-        "escape",
-        "back",
-        "Hide",
-        "Stop a running check; hide a finished one; then hide the details.",
-    ),
-    ("g", "view", "View", "Show the last check, or the case again."),
+    ("escape", "back", "Hide", "Hide the details."),
     ("p", "class", "Class", "For a class: a stopwatch, a bet, the factor, the fix."),
     ("d", "details", "Details", "List every attribute the device reports."),
     (
@@ -76,9 +67,9 @@ _KEYS = (
         "y",
         "copy",
         "Copy",
-        "Copy the check or the results, also to a file next to the history.",
+        "Copy the results, also to a file next to the history.",
     ),
-    ("u", "export", "Export", "Write the check, the results or the devices to a file."),
+    ("u", "export", "Export", "Write the results or the devices to a file."),
 )
 """Keys, action, label, and what it does."""
 
@@ -86,7 +77,7 @@ _SHOWN = ("Run", "Edit", "Calls", "Code", "Check", "Details")
 
 
 class DevicesPane(CasePane):
-    """Devices and their map; below them the first minute, or the health check."""
+    """Devices and their map; below them the first minute."""
 
     HELP = "On the tab Devices"
     PURPOSES = ("bench",)
@@ -101,7 +92,6 @@ class DevicesPane(CasePane):
         #details-panel { height: 100%; display: none; }
         #details { height: 1fr; }
         FirstMinute { width: 1fr; }
-        CheckPanel { width: 1fr; display: none; }
     }
     """
 
@@ -113,9 +103,6 @@ class DevicesPane(CasePane):
 
     def __init__(self) -> None:
         super().__init__()
-        self.judged = check_view.NO_JUDGEMENT
-        """The last health check with its verdicts."""
-        self._check: CheckPanel | None = None
         self._sizes: dict[str, int] = {}
         """The size of the first minute by device, where a run has shown it."""
         self._hardware = Hardware()
@@ -161,30 +148,8 @@ class DevicesPane(CasePane):
         offer = self.offer
         return offer.cases[0] if offer else None
 
-    @property
-    def shown_check(self) -> check_view.Judgement | None:
-        """The check that is on screen, with its verdicts."""
-        return self.judged if self.state.check_shown else None
-
     def watch_state(self, old: State, state: State) -> None:
-        if state.exam is not None:
-            # Later on the seconds are those of something else that was played.
-            if state.checking or state.exam is not old.exam:
-                self.judged = check_view.judged(
-                    state.exam,
-                    last=self.judged,
-                    stopping=state.stopping,
-                    elapsed_seconds=state.played_seconds,
-                )
-            # The panel is made for the first check.
-            if self._check is None:
-                self._check = CheckPanel()
-                self.query_one("#below").mount(self._check, before=0)
-            self._check.show(self.judged)
-        if state.check_open and state.exam is not None:
-            self.disturbed = any(reading.disturbed for reading in state.exam.readings)
-        else:
-            self.disturbed = _shown_case(state) is not None and state.run_disturbed
+        self.disturbed = _shown_case(state) is not None and state.run_disturbed
         self._arrange()
 
     def watch_details(self) -> None:
@@ -210,16 +175,14 @@ class DevicesPane(CasePane):
         wide = width >= WIDE_COLUMNS
         shown = bool(self.state.devices or self.state.findings)
         beside = self.details if self.details is not None else shown and width >= WIDER
-        checked, alone = self.state.check_shown, bool(beside) and not wide
+        alone = bool(beside) and not wide
         panel = self.query_one("#details-panel", Panel)
         # Not by classes of this tab: with each, Textual would match all rules of its
         # style sheets with all widgets in it.
         panel.display = bool(beside)
         panel.styles.width = 44 if wide else "1fr"
-        self._first.display = not checked and not alone
-        if self._check is not None:
-            self._check.display = checked and not alone
-        self._hardware.show(self.state, self.judged, self.size)
+        self._first.display = not alone
+        self._hardware.show(self.state, self.size)
         single = self._hardware.is_single
         self.query_one("#top").styles.layout = "horizontal" if single else "vertical"
         self._hardware.styles.width = "auto" if single else "1fr"
@@ -231,23 +194,10 @@ class DevicesPane(CasePane):
         load.display = bool(self.state.devices)
         device = self.state.device
         panel.set_title(f"details · {device.name}" if device else "details")
-        judged = self.shown_check
-        if wide and judged is not None and len(judged.devices) == 1:
-            judged = None  # its panel stands beside the details
-        self._facts.show(partial(_details, self.state, judged))
+        self._facts.show(partial(_details, self.state))
         self.draw()
 
     # What happens in the parts.
-
-    @on(DeviceTable.Paged)
-    def _page(self, event: DeviceTable.Paged) -> None:
-        event.stop()
-        if self._check is not None and self._check.display:
-            self._check.page(event.pages)
-        else:
-            facts = self.query_one("#details")
-            rows = event.pages * facts.size.height
-            facts.scroll_relative(y=rows, animate=False)
 
     @on(DeviceMoved)
     def _select(self, event: DeviceMoved) -> None:
@@ -259,7 +209,7 @@ class DevicesPane(CasePane):
     @on(DeviceTable.Chosen)
     def _enter(self, event: DeviceTable.Chosen) -> None:
         event.stop()
-        self.perform("details" if self.state.check_shown else "run")
+        self.perform("run")
 
     # Keys.
 
@@ -268,11 +218,9 @@ class DevicesPane(CasePane):
         match action:
             case "edit" if self.case is None:
                 return state.no_jax
-            case "back" if not state.check_shown and not self.details:
+            case "back" if not self.details:
                 return "Nothing to close here."
-            case "view" if state.exam is None:
-                return "No check yet: c starts one."
-            case "copy" if state.run is None and not state.check_shown:
+            case "copy" if state.run is None:
                 return "No result yet."
             case "export" if not state.devices and state.run is None:
                 return state.no_jax
@@ -281,7 +229,6 @@ class DevicesPane(CasePane):
 
     def action_run(self) -> None:
         if (offer := self.offer) is not None:
-            self.session.update(check_open=False)
             self.base.start(offer, "bench", self._fit)
 
     def _fit(self) -> None:
@@ -303,19 +250,14 @@ class DevicesPane(CasePane):
         part("timeline", "classroom").open_classroom(self.base, self.case)
 
     def action_copy(self) -> None:
-        if (judged := self.shown_check) is not None:
-            built = check_view.build(judged, self.session.state.host)
-            self.base.copy_to_file(text(built), "check.txt")
-        elif (run := self.session.state.run) is not None:
+        if (run := self.session.state.run) is not None:
             self.base.copy_to_file(text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
-        from jaxtui.tui.export import check_screen, devices_screen, run_screen
+        from jaxtui.tui.export import devices_screen, run_screen
 
         state = self.session.state
-        if (judged := self.shown_check) is not None:
-            screen = check_screen(state, judged)
-        elif state.run is None:
+        if state.run is None:
             screen = devices_screen(state)
         else:
             case = _shown_case(self.state)
@@ -324,30 +266,11 @@ class DevicesPane(CasePane):
         self.app.push_screen(screen)
 
     def action_check(self, level: CheckLevel) -> None:
-        """Check all devices that this process can use, or say why not."""
-        session = self.session
-        own = tuple(device for device in session.state.devices if device.addressable)
-        if refusal := session.state.refusal("verdicts"):
-            session.say(refusal, "key")
-        elif not own:
-            self.base.say("None of these devices belongs to this process.")
-        else:
-            session.update(check_open=True)
-            exam = examination.begin(own, level, session.state.ops)
-            self.base.background(partial(session.play, exam, "check"))
+        """Show the health check, which begins unless there was one of this level."""
+        part("check", "screen").open_check(self.base, level)
 
     def action_back(self) -> None:
-        state = self.session.state
-        alone = bool(self.details) and self.size.width < WIDE_COLUMNS
-        if alone or not state.check_shown:  # what is on top goes first
-            self.details = False
-        elif state.checking:
-            self.base.background(self.session.stop)
-        else:
-            self.session.update(check_open=False)
-
-    def action_view(self) -> None:
-        self.session.update(check_open=not self.session.state.check_open)
+        self.details = False
 
     def action_details(self) -> None:
         self.details = not self.query_one("#details-panel").display
@@ -358,21 +281,11 @@ class DevicesPane(CasePane):
         recorded.choose(self.base, None)
 
 
-def _details(
-    state: State, judged: check_view.Judgement | None, width: int
-) -> list[Line | Report]:
-    """Write the machine's problems, the check's findings about the selected device,
-    then all facts about both.
-    """
+def _details(state: State, width: int) -> list[Line]:
+    """Write the machine's problems, then all facts about it and the selected device."""
     urgent, device = _urgent(state), state.device
-    parts: list[Sequence[Line | Report]] = []
-    parts += [_finding(finding, width) for finding in urgent]
+    parts = [_finding(finding, width) for finding in urgent]
     if device is not None:
-        if judged is not None:
-            device_report = check_view.of_device(judged, device.name)
-            if device_report.tables:
-                title = (Span(device_report.title, "title"),)
-                parts.append([title, device_report])
         parts.append(devices.facts(device, state.devices, state.host, width))
     infos = (one for one in state.findings if one not in urgent)
     parts += [_finding(finding, width) for finding in infos]

@@ -21,10 +21,8 @@ from jaxtui.tui.dialogs import Question
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.threads import in_thread
 from jaxtui.tui.widgets.panel import Hint
-from jaxtui.ui.report import markdown, svg
 from jaxtui.view import bench
-from jaxtui.view.check import Judgement, build
-from jaxtui.view.document import Devices, check_results, encode
+from jaxtui.view.document import Devices, encode
 from jaxtui.view.export import (
     ExistsError,
     check,
@@ -104,24 +102,6 @@ def _checked(typed: str, endings: tuple[str, ...]) -> tuple[Path, ExistsError | 
 def devices_screen(state: State) -> ExportScreen:
     document = Devices.of(state.host, state.devices, state.hosts)
     return ExportScreen(_here("devices", state), {".json": lambda: _json(document)})
-
-
-def check_screen(state: State, judged: Judgement) -> ExportScreen:
-    exam, report = judged.exam, partial(build, judged, state.host)
-    results = check_results(
-        state.host,
-        state.devices,
-        judged.verdicts,
-        level=exam.level if exam else "quick",
-        baseline=None,
-        outcome=(exam.outcome if exam else None) or "cancelled",
-    )
-    contents: Contents = {
-        ".json": lambda: _json(results),
-        ".md": lambda: markdown(report()),
-        ".svg": lambda: svg(report()),
-    }
-    return ExportScreen(_here("check", state), contents)
 
 
 def _here(name: str, state: State) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from jaxtui import state
-from jaxtui.analysis.examination import Examination
-from jaxtui.model import CheckTest, Device
+from jaxtui.model import Device
 from jaxtui.state import CaseState, Job
 from jaxtui.view import rates
 from jaxtui.view.bench import notes
@@ -26,15 +25,12 @@ class State(state.State, frozen=True):
     opened: tuple[str, ...] = ()
     """Functions of files that were opened, such as ``/path/train.py:step,loss``, the
     last ones first."""
-    check_open: bool = False
-    """The health check, once there is one, is on screen in the place of the first
-    minute."""
     cursor: str | None = None
     """Name of the device that is selected; ``None`` for the first."""
     marked: tuple[str, ...] = ()
     """Names of the devices that the next run is for; none for the selected one."""
     heat: Shown | None = None
-    """The rate that colours the chip map; ``None`` for processes or verdicts."""
+    """The rate that colours the chip map; ``None`` for processes."""
     picked: tuple[int, int] | None = None
     """Number of a run, and index of its case that is selected; ``None`` for the first
     that JAX runs."""
@@ -55,29 +51,6 @@ class State(state.State, frozen=True):
                 return "JAX is not ready yet."
 
     @property
-    def exam(self) -> Examination | None:
-        """The last health check so far."""
-        exam = self.series.get("check")
-        return exam if isinstance(exam, Examination) else None
-
-    @property
-    def checking(self) -> bool:
-        """True while a health check runs, also between two of its tests."""
-        return self.playing == "check"
-
-    @property
-    def test(self) -> CheckTest | None:
-        """The test of that check that is running or comes next."""
-        exam = self.exam if self.checking else None
-        check = exam and (exam.check or exam.next_check)
-        return check.test if check else None
-
-    @property
-    def check_shown(self) -> bool:
-        """True while a health check is on screen."""
-        return self.check_open and self.exam is not None
-
-    @property
     def chosen(self) -> tuple[str, ...]:
         """The marked devices that are still there, in the order of all."""
         if not self.marked:
@@ -86,14 +59,10 @@ class State(state.State, frozen=True):
 
     @property
     def rates(self) -> tuple[Rates, ...]:
-        """The rates that the chip map can show: those of the check if that is on
-        screen, or of the selected case, where several devices have any.
+        """The rates that the chip map can show: those of the selected case, where
+        several devices have any.
         """
-        checked = rates.of_check(self.exam)
-        if self.check_shown and checked:
-            return checked
-        like = self.case.case if self.case else None
-        return rates.of_run(self.run, like) or checked
+        return rates.of_run(self.run, self.case.case if self.case else None)
 
     @property
     def device(self) -> Device | None:

@@ -9,11 +9,11 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from jaxtui import format as fmt
-from jaxtui.model import CHECK_TESTS, Remark
+from jaxtui.model import Remark
 from jaxtui.registry import part
 from jaxtui.state import Purpose
 from jaxtui.tui.state import EMPTY, State
-from jaxtui.view import check, words
+from jaxtui.view import words
 from jaxtui.view.progress import job_text, starting
 
 
@@ -38,7 +38,7 @@ class StatusLine(Widget):
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self._clock = clock
-        self._since = self._checking_since = clock()
+        self._since = clock()
         self._shown = ""
 
     def on_mount(self) -> None:
@@ -49,8 +49,6 @@ class StatusLine(Widget):
             old.job is None
             or (old.job.number, old.job.between) != (new.job.number, new.job.between)
         )
-        if new.checking and not old.checking:
-            self._checking_since = self._clock()
         if begins or (new.engine == "starting" and old.engine != "starting"):
             self._since = self._clock()
         self._show()
@@ -83,12 +81,7 @@ class StatusLine(Widget):
         By the screen's own clock: the engine reports between turns only, and a compile
         may take minutes.
         """
-        test, job = self.state.test, self.state.job
-        if test is not None:
-            exam = self.state.exam
-            tests = CHECK_TESTS if exam is None else exam.tests
-            passed = fmt.duration(now - self._checking_since)
-            return f"test {tests.index(test) + 1} of {len(tests)}, {passed}"
+        job = self.state.job
         if job is None:
             return ""
         elapsed = job.before_seconds + now - self._since
@@ -185,8 +178,6 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
     """
     if state.message:
         return _said(state, state.message)
-    if state.test is not None and state.exam is not None:
-        return f"{state.test}: {check.work_of(state.exam)}"
     if state.job is not None:
         return job_text(state.job) or "starting"
     if state.purpose not in purposes:

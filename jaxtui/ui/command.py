@@ -92,6 +92,10 @@ def measures(
             if errors and not measured:
                 raise CannotRun(errors[0])
 
+            code = FINE if measured == asked else CASE_FAILED
+            if outcome.code is not None:
+                code = outcome.code(result)
+
             def text() -> str:
                 report = outcome.report(result, state)
                 # People see the last lines: below a plot, these are the answer.
@@ -101,7 +105,7 @@ def measures(
                 document=result,
                 text=text if measured or driver.outcome == "complete" else None,
                 as_json=as_json,
-                code=FINE if measured == asked else CASE_FAILED,
+                code=code,
                 lost=driver.lost,
                 contents=(lambda: outcome.files(result, state)) if measured else None,
                 exports=exports,

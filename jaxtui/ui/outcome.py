@@ -25,6 +25,8 @@ class Outcome(msgspec.Struct, Generic[Result], frozen=True):
     report: Callable[[Result, State], Report]
     count: Callable[[Result], tuple[int, int]]
     """Returns the number of figures, and of those requested."""
+    code: Callable[[Result], int] | None = None
+    """Returns the exit code; ``None`` if that depends on the numbers alone."""
 
     def files(self, result: Result, state: State) -> Contents:
         """Every kind of file that there is."""

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.analysis.examination import Examination
 from jaxtui.machine import processes
 from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import (
@@ -115,7 +114,6 @@ PRODUCT = "matmul"
 def columns(
     devices: Sequence[Device],
     rates: Mapping[str, Product] | None = None,
-    check: Column | None = None,
     marked: Collection[str] = (),
 ) -> tuple[Column, ...]:
     """Return the columns that tell the devices apart.
@@ -125,7 +123,6 @@ def columns(
     Args:
         devices: a row each.
         rates: those of the best matrix product.
-        check: what a check says of them.
         marked: those that the next run is for.
     """
     several = len({d.device_kind for d in devices}) > 1
@@ -145,7 +142,6 @@ def columns(
         _column("core", 5, cores if shared else ()),
         _memory(devices),
         *_rates(devices, rates or {}),
-        check,
     ]
     return tuple(column for column in possible if column)
 
@@ -280,12 +276,6 @@ def product_rates(state: State) -> dict[str, Product]:
             vague = measured.ready is None or measured.ready.vague
             what = f"{planned.size} {kind}"
             note(planned.device, measured.flops_per_second, what, vague=vague)
-    exam = state.series.get("check")
-    for reading in exam.readings if isinstance(exam, Examination) else ():
-        if reading.test == "compute" and reading.unit == "flop/s":
-            ends = reading.ci_low or 0.0, reading.ci_high or 0.0
-            vague = is_vague(*ends, reading.confidence or 0.0)
-            note(reading.device, reading.measured, reading.what, vague=vague)
     roofs = (job := state.jobs.get("roofs")) and job.result
     if isinstance(roofs, RoofsMeasured):
         for roof in roofs.roofs:

@@ -13,11 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from jaxtui.analysis.check import Verdict, VerdictWord, overall
 from jaxtui.model import (
     Case,
-    CheckLevel,
-    CheckTest,
     Device,
     Fact,
     Failure,
@@ -28,7 +25,6 @@ from jaxtui.model import (
     Remark,
     SelectionError,
     Timing,
-    Unit,
     Value,
     WorkFailed,
     run_notes,
@@ -254,52 +250,6 @@ class Devices(Record, frozen=True, kw_only=True):
         )
 
 
-class CheckRow(Record, frozen=True, kw_only=True):
-    test: CheckTest
-    device: str | None
-    """``None`` for the machine as a whole."""
-    what: str
-    verdict: VerdictWord
-    measured: float | None
-    expected: float | None
-    unit: Unit
-    share: float | None
-    """Measured over expected, where that is a share of a peak or of a baseline."""
-    ci_low: float | None
-    ci_high: float | None
-    confidence: float | None
-    """The probability that the figure lies between these two."""
-    source: str
-    """The source of ``expected``; empty where there is nothing to expect."""
-    reason: str
-    """The reason why it did not pass, or was skipped."""
-    said: str
-    """The remarks in words."""
-    detail: str
-    """The original text of an exception."""
-    remarks: tuple[Remark, ...]
-    """The remarks as codes and facts."""
-    hostname: str | msgspec.UnsetType = msgspec.UNSET
-    """The name of the device's host, where there are several processes."""
-
-
-class CheckResults(Record, frozen=True, kw_only=True):
-    schema: int = SCHEMA
-    host: Host | None
-    """``None`` when the check was interrupted before the engine had looked."""
-    devices: tuple[DeviceRow, ...]
-    """All that JAX lists."""
-    level: CheckLevel
-    baseline: str | None
-    """The file that the figures were compared with."""
-    tests: tuple[CheckRow, ...]
-    verdict: VerdictWord
-    """The verdict on what there is."""
-    complete: bool
-    """True if every test was run to its end or its failure."""
-    outcome: Outcome
-
-
 MACHINE = ("hostname", "cpu", "jax")
 """The facts that a report names of the machine."""
 
@@ -332,58 +282,6 @@ def split_notes(
     measured = tuple(measurements)
     notes = run_notes(measured)
     return notes, tuple(measurement.without(notes) for measurement in measured)
-
-
-def check_results(
-    host: Host | None,
-    devices: Sequence[Device],
-    verdicts: Sequence[Verdict],
-    *,
-    level: CheckLevel,
-    baseline: str | None,
-    outcome: Outcome,
-) -> CheckResults:
-    """A health check as far as it was run; the readings come test by test."""
-    hostnames: dict[str | None, str] = {
-        device.name: device.hostname for device in devices if device.hostname
-    }
-    return CheckResults(
-        host=host,
-        devices=tuple(map(DeviceRow.of, devices)),
-        level=level,
-        baseline=baseline,
-        tests=tuple(_check_row(v, hostnames) for v in verdicts),
-        verdict=overall(verdicts),
-        complete=outcome == "complete",
-        outcome=outcome,
-    )
-
-
-def _check_row(verdict: Verdict, hostnames: dict[str | None, str]) -> CheckRow:
-    reading, remarks = verdict.reading, verdict.remarks
-    bad = [remark for remark in remarks if remark.severity != "info"]
-    if verdict.word == "skipped":
-        bad = list(remarks)
-    infos = [remark for remark in remarks if remark not in bad]
-    return CheckRow(
-        test=reading.test,
-        device=reading.device,
-        what=reading.what,
-        verdict=verdict.word,
-        measured=reading.measured,
-        expected=verdict.expected,
-        unit=reading.unit,
-        share=verdict.share,
-        ci_low=reading.ci_low,
-        ci_high=reading.ci_high,
-        confidence=reading.confidence,
-        source=words.sentence(verdict.source) if verdict.source else "",
-        reason=" ".join(map(words.text, bad)),
-        said=" ".join(map(words.text, infos)),
-        detail="\n".join(remark.detail for remark in remarks if remark.detail),
-        remarks=remarks,
-        hostname=hostnames.get(reading.device, msgspec.UNSET),
-    )
 
 
 def encode(document: object) -> bytes:

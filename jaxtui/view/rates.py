@@ -10,9 +10,8 @@ from msgspec.structs import replace
 
 from jaxtui import format as fmt
 from jaxtui.analysis import thresholds
-from jaxtui.analysis.examination import Examination
 from jaxtui.analysis.thresholds import Bound
-from jaxtui.model import Case, Device, Fact, Measurement, Reading, Remark
+from jaxtui.model import Case, Device, Fact, Measurement, Remark
 from jaxtui.model.machine import members
 from jaxtui.model.own import brief_name
 from jaxtui.state import Job
@@ -23,12 +22,6 @@ from jaxtui.view.heat import Scale
 from jaxtui.view.text import Line, Span
 
 Quantity = Literal["FLOP/s", "B/s"]
-
-TESTS: dict[str, tuple[Quantity, str]] = {
-    "compute": ("FLOP/s", "flop/s"),
-    "bandwidth": ("B/s", "bytes/s"),
-}
-"""The tests of a check that have rates, and the unit of these."""
 
 Shown = Literal["FLOP/s", "B/s", "deviation"]
 """The figure of each device on a chip map: a rate, or its distance from the median."""
@@ -51,8 +44,8 @@ class Rates(Struct, frozen=True):
     """The work, as ``matmul 1000 float32``."""
     by_device: Mapping[str, Rate]
     """The rates by the names of the devices, at least two."""
-    case: Case | None = None
-    """The timed case, on no device; ``None`` for a check."""
+    case: Case
+    """The timed case, on no device."""
 
     @property
     def median(self) -> float:
@@ -96,9 +89,8 @@ def remarks_of(run: Job) -> dict[Case, Remark]:
     remarks: dict[Case, Remark] = {}
     for rates in of_measurements(run):
         for lagging in stragglers(rates):
-            if rates.case is not None:
-                case = replace(rates.case, device=lagging.device)
-                remarks.setdefault(case, remark(lagging))
+            case = replace(rates.case, device=lagging.device)
+            remarks.setdefault(case, remark(lagging))
     return remarks
 
 
@@ -132,29 +124,6 @@ def _optimism(measured: Measurement) -> float:
     """Return the factor by which the rate may be higher, by the clock until ready."""
     ready = measured.ready
     return ready.median / ready.ci_low if ready and ready.ci_low > 0 else 1.0
-
-
-def of_check(exam: Examination | None) -> tuple[Rates, ...]:
-    """The rates that a check has read of several devices."""
-    return of_readings(exam.readings) if exam else ()
-
-
-def of_readings(readings: Iterable[Reading]) -> tuple[Rates, ...]:
-    """The rates of a check: of each kind those that most devices have."""
-    groups: dict[str, dict[str, dict[str, Rate]]] = {}
-    for reading in readings:
-        _, unit = TESTS.get(reading.test, ("", None))
-        if reading.device and reading.measured and reading.unit == unit:
-            rate = Rate(reading.measured, reading.ci_high or reading.measured)
-            works = groups.setdefault(reading.test, {})
-            works.setdefault(reading.what, {})[reading.device] = rate
-    rates = []
-    for test, (quantity, _) in TESTS.items():
-        works = groups.get(test, {})
-        what = max(works, key=lambda what: len(works[what]), default="")
-        if len(works.get(what, ())) > 1:
-            rates.append(Rates(quantity, what, works[what]))
-    return tuple(rates)
 
 
 def stragglers(rates: Rates, devices: Iterable[Device] = ()) -> tuple[Straggler, ...]:
@@ -236,7 +205,7 @@ def remark(straggler: Straggler) -> Remark:
     bound = straggler.bound
     facts: dict[str, Fact] = {
         "least": bound.factor,
-        "bound": bound.code,
+        "why": bound.why,
         "share": straggler.share,
     }
     return Remark("straggler", facts, "warning")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jaxtui.analysis import baseline as baselines
-from jaxtui.analysis.baseline import Baseline
-from jaxtui.analysis.check import Verdict, judge
+from jaxtui.features.check import baseline as baselines
+from jaxtui.features.check.baseline import Baseline
+from jaxtui.features.check.judge import Verdict, judge
+from jaxtui.features.check.messages import Checked
+from jaxtui.features.check.report import figure_of
 from jaxtui.model import (
     Case,
     Device,
@@ -22,7 +24,7 @@ from jaxtui.model import (
     Sampled,
 )
 from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
-from jaxtui.view.document import check_results, encode
+from jaxtui.view.document import DeviceRow, encode
 from tests import records
 from tests.fake_engine import cpu_devices, tpu_devices
 from tests.records import case, summary
@@ -110,12 +112,25 @@ def baseline(
     file: str = "monday.json",
 ) -> Baseline:
     """What a document with these readings, all of them passed, is read as."""
-    found = devices or tpus()
     judged = (Verdict(reading=one, word="pass") for one in readings)
-    document = check_results(
-        host, found, [*judged], level="quick", baseline=None, outcome="complete"
+    return baselines.decode(printed(judged, devices or tpus(), host), file)
+
+
+def printed(
+    verdicts: Iterable[Verdict], devices: Sequence[Device], host: Host | None
+) -> bytes:
+    """The document of a check."""
+    document = Checked(
+        command="check",
+        host=host,
+        complete=True,
+        devices=tuple(map(DeviceRow.of, devices)),
+        level="quick",
+        baseline=None,
+        tests=tuple(map(figure_of, verdicts)),
+        verdict="pass",
     )
-    return baselines.decode(encode(document), file)
+    return encode(document)
 
 
 def verdict(

@@ -10,8 +10,6 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from jaxtui import cli
-from jaxtui.analysis.examination import begin, of_level
-from jaxtui.commands.check import check_line
 from jaxtui.commands.output import Exports, close
 from jaxtui.commands.progress import live_line, progress_line
 from jaxtui.commands.terminal import print_stdout, say
@@ -30,10 +28,8 @@ from jaxtui.model import (
 )
 from jaxtui.state import EMPTY, State, begin_run, reduce
 from jaxtui.text import PLAIN
-from jaxtui.view.check import judged
-from tests.commands.checking import sound
 from tests.commands.fakes import complete, run
-from tests.fake_engine import FakeEngine, cpu_devices, up
+from tests.fake_engine import FakeEngine, up
 
 
 def told(*events: Event, work: Work | None = None) -> State:
@@ -78,16 +74,6 @@ def test_what_has_no_budget_is_never_over_its_time() -> None:
     assert progress_line(told(doing, work=Inspection(case=case)), 88.0) == (
         "90 s  compile: a"
     )
-
-
-def test_the_line_of_a_check_says_which_test_and_what_it_does() -> None:
-    exam = begin(cpu_devices(2), "quick")
-    for event in sound(exam.waiting[0])[:2]:
-        exam = exam.observe(event)
-    line = check_line(judged(exam), 3.0)
-    tests = len(of_level("quick"))
-    doing = f"present 1 of {tests}, counting chips on cpu:0, cpu:1"
-    assert line == "░" * 20 + f" 3 s  {doing}"
 
 
 def test_a_terminal_of_ascii_reads_well(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.analysis.examination import limit_seconds
 from jaxtui.engine.active import ActiveRun
 from jaxtui.engine.silence import PATIENCE_SECONDS, WORK_SECONDS
+from jaxtui.features.check.exam import limit_seconds
 from jaxtui.model import (
     Case,
     CaseFailed,

@@ -26,8 +26,8 @@ import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.analysis import examination
 from jaxtui.engine.protocol import decode_envelope
+from jaxtui.features.check import exam as examination
 
 HERE = Path(__file__).parent
 STREAMS, DOCUMENTS = HERE / "streams", HERE / "documents"

@@ -64,7 +64,7 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
         await pilot.pause()
         assert not app.query_one("#details-panel").display
         await pilot.resize_terminal(*NARROW)
-        app.query_one(DevicesPane).action_check("quick")
+        app.query_one(DevicesPane).perform("check('quick')")
         assert app.session.state.message
         assert engine.works == []
         finding = told("The disk is full.", severity="warning")
@@ -190,7 +190,7 @@ def test_a_key_that_means_nothing_yet_says_why(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(DevicesPane, "session", SimpleNamespace(state=EMPTY))
     actions = (
         *("run", "check", "sweep", "program", "edit", "timeline", "code", "export"),
-        *("back", "view", "copy", "details", "recorded"),
+        *("back", "copy", "details", "recorded"),
     )
     refused = {action for action in actions if DevicesPane().why_not(action)}
     assert refused == {*actions} - {"details", "recorded"}

@@ -20,6 +20,7 @@ from textual.widgets import Input, OptionList, Static
 
 from jaxtui import cli
 from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.features.check.screen import CheckScreen
 from jaxtui.features.history.screen import HistoryPane, Past
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.screen import LearnPane
@@ -258,7 +259,9 @@ async def test_devices_and_the_health_check() -> None:
         assert name.startswith("devices-vm-")
 
         await pilot.press("c")
-        await until(pilot, lambda: app.state.exam and not app.state.checking)
+        await until(pilot, lambda: isinstance(app.screen, CheckScreen))
+        await until(pilot, lambda: "check" in app.state.series and not app.state.busy)
+        await pilot.pause()
         _, text = await taken(pilot, app, "down")
         assert text.startswith("**")
         _, text = await taken(pilot, app)

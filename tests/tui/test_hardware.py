@@ -74,19 +74,6 @@ async def test_the_map_goes_through_the_rates() -> None:
         assert seen == ["FLOP/s", "B/s", "deviation", None]
 
 
-async def test_a_check_has_rates_too() -> None:
-    app = app_on(FakeEngine(devices=tpu_devices()))
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("c")
-        await until(pilot, lambda: app.state.exam and not app.state.checking)
-        assert {one.quantity for one in app.state.rates} >= {"FLOP/s"}
-        await pilot.press("m")
-        await until(pilot, lambda: "FLOP/s" in border(app, "#map-panel")[0])
-        await pilot.press("m", "m", "m", "m")
-        await pilot.pause()
-
-
 async def test_a_cursor_among_hundreds_lays_nothing_out_anew() -> None:
     app = app_on(FakeEngine(devices=cpu_devices(512)))
     async with app.run_test(size=WIDE) as pilot:

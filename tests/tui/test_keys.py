@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
+from jaxtui.features.check.screen import CheckScreen
 from jaxtui.features.history.screen import HistoryPane, HistoryTable
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.screen import LearnPane
@@ -111,7 +112,6 @@ class Scene:
             "theme": self.app.theme,
             "tab": self.app.tab,
             "view": (state.view, state.metric),
-            "check": state.check_shown,
             "picked": state.picked,
         }
 
@@ -258,9 +258,9 @@ DEVICES: Effects = {
     "run": lambda s: {one.device for one in s.timed} == {"tpu:1", "host"},
     "edit": lambda s: s.app.tab == "bench",
     "select_cursor": lambda s: s.timed,
-    "check('quick')": lambda s: s.begun(Check),
+    "check('quick')": lambda s: s.on(CheckScreen),
     "check('full')": lambda s: s.begun(Check) and s.engine.works[-1].level == "full",
-    **dict.fromkeys(("back", "view"), lambda s: s.changed("check")),
+    "back": lambda s: False,  # no details were asked for
     "details": lambda s: s.changed("details"),
     "recorded": lambda s: s.on(ChoicePopup),
 }
@@ -334,7 +334,7 @@ async def test_devices(scene: Scene) -> None:
     await pilot.press("enter")
     await until_done(pilot, app)
     await pilot.press("c")
-    await until(pilot, lambda: app.state.exam and not app.state.checking)
+    await until(pilot, lambda: "check" in app.state.series and not app.state.busy)
     # The results of another device are not shown for this one, nor acted on.
     await pilot.press("escape", "down")
     await until(pilot, lambda: scene.pane.case.device == "tpu:1")

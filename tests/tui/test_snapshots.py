@@ -41,7 +41,7 @@ def test_screen(
         app.theme = theme
         await until_ready(pilot, app)
         await pilot.press(*keys)
-        await until(pilot, lambda: app.state.run or app.state.exam)
+        await until(pilot, lambda: app.state.run or app.state.series)
         await until(pilot, lambda: not app.state.busy)
         await pilot.pause()
 

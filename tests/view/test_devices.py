@@ -22,7 +22,6 @@ RATES = {
     "tpu:0": Product(190e12, "4096 bfloat16"),
     "tpu:5": Product(131.4e12, "4096 bfloat16"),
 }
-BADGES = Column("check", "check", ((),) * 8, rank=1)
 
 
 def names(
@@ -35,9 +34,8 @@ def fitted(
     devices: tuple[Device, ...],
     width: int,
     rates: dict[str, Product] | None = None,
-    check: Column | None = None,
 ) -> tuple[Column, ...]:
-    return fit(view.columns(devices, rates, check), width - 2).columns
+    return fit(view.columns(devices, rates), width - 2).columns
 
 
 def rows(column: Column) -> list[str]:
@@ -79,8 +77,8 @@ def test_columns_that_tell_something_and_fit(
 
 
 def test_rates_and_memory_are_in_one_unit_each() -> None:
-    shown = {one.key: one for one in fitted(TPUS, 70, RATES, BADGES)}
-    assert list(shown) == ["id", "coords", "memory", "rate", "check"]
+    shown = {one.key: one for one in fitted(TPUS, 58, RATES)}
+    assert list(shown) == ["id", "coords", "memory", "rate"]
     assert names(TPUS, 90, RATES)[-2:] == ["rate", "of"]
     assert shown["rate"].head == "bfloat16 TFLOP/s"
     assert [text.strip() for text in rows(shown["rate"])][::5] == ["190", "131"]

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from jaxtui.analysis.thresholds import ALIKE, ON_HOST
-from jaxtui.model import Device, Reading
+from jaxtui.model import Device
 from jaxtui.state import CaseState, Job
 from jaxtui.view import bench
 from jaxtui.view import rates as view
@@ -20,7 +20,7 @@ from tests.fake_engine import cpu_devices, tpu_devices
 def some(slow: float = 0.5, platform: str = "tpu") -> Rates:
     by_device = {f"{platform}:{n}": Rate(190e12, 191e12) for n in range(8)}
     by_device[f"{platform}:5"] = Rate(190e12 * slow, 191e12 * slow)
-    return Rates("FLOP/s", "matmul 8192 bfloat16", by_device)
+    return Rates("FLOP/s", "matmul 8192 bfloat16", by_device, records.case())
 
 
 def test_what_can_be_shown() -> None:
@@ -106,7 +106,7 @@ def of(platform: str = "tpu", **shares: float) -> Rates:
     for number in range(8):
         value = 100.0 * shares.get(f"at{number}", 1.0)
         by_device[f"{platform}:{number}"] = Rate(value, value * 1.01)
-    return Rates("FLOP/s", "matmul 1000 float32", by_device)
+    return Rates("FLOP/s", "matmul 1000 float32", by_device, records.case())
 
 
 def test_who_lags_is_named_with_the_bound_of_its_kind() -> None:
@@ -123,7 +123,7 @@ def test_who_lags_is_named_with_the_bound_of_its_kind() -> None:
 def test_the_best_end_must_lag() -> None:
     rates_of = of()
     by_device = {**rates_of.by_device, "tpu:3": Rate(50.0, 99.0)}
-    wide = Rates("FLOP/s", rates_of.what, by_device)
+    wide = Rates("FLOP/s", rates_of.what, by_device, records.case())
     assert stragglers(wide, tpu_devices()) == ()
 
 
@@ -135,7 +135,7 @@ def test_those_of_a_kind_are_compared() -> None:
     ]
     values = (10.0, 10.0, 30.0, 15.0)
     by_device = {f"gpu:{n}": Rate(v, v) for n, v in enumerate(values)}
-    unlike = Rates("FLOP/s", "matmul", by_device)
+    unlike = Rates("FLOP/s", "matmul", by_device, records.case())
     (found,) = stragglers(unlike, devices)
     assert found.device == "gpu:3"
 
@@ -173,31 +173,3 @@ def test_a_case_on_several_devices_has_rates() -> None:
         assert rated(*one) == ()
     both = rated(*(measured(f"cpu:{n}", bytes_per_second=1e10) for n in range(2)))
     assert [one.quantity for one in both] == ["FLOP/s", "B/s"]
-
-
-def test_a_check_has_rates_of_compute_and_bandwidth() -> None:
-    def reading(test: str, unit: str, device: str, what: str, value: float) -> Reading:
-        return Reading(
-            test=test,  # type: ignore[arg-type]
-            unit=unit,  # type: ignore[arg-type]
-            device=device,
-            what=what,
-            measured=value,
-        )
-
-    readings = [
-        reading("compute", "flop/s", "tpu:0", "matmul 8192 bfloat16", 1e14),
-        reading("compute", "flop/s", "tpu:1", "matmul 8192 bfloat16", 9e13),
-        reading("compute", "flop/s", "tpu:0", "matmul 4096 float32", 1e13),
-        reading("bandwidth", "bytes/s", "tpu:0", "copy 1", 8e11),
-        reading("transfer", "bytes/s", "tpu:0", "host to device 1 MiB", 1e9),
-        reading("transfer", "bytes/s", "tpu:1", "host to device 1 MiB", 1e9),
-    ]
-    (compute,) = view.of_readings(readings)
-    assert (compute.quantity, compute.what) == ("FLOP/s", "matmul 8192 bfloat16")
-    more = reading("bandwidth", "bytes/s", "tpu:1", "copy 1", 8e11)
-    assert [one.quantity for one in view.of_readings([*readings, more])] == [
-        "FLOP/s",
-        "B/s",
-    ]
-    assert view.of_readings([]) == ()

@@ -18,7 +18,6 @@ from jaxtui.model import Device, Experiment, run_notes
 from jaxtui.model.document import Note
 from jaxtui.state import CaseState, Job, State
 from jaxtui.view import words
-from jaxtui.view.words.check import BOUNDS
 
 MOST_PAIRS = 240
 """All pairs of 16 devices; of more pairs a sample is measured."""
@@ -142,7 +141,7 @@ def _notes(
     if lags:
         bound = _bound(links[0].source)
         text = f"Below {percent(bound.factor)} of the median of pairs at the same"
-        text += f" distance in the same direction. {BOUNDS[bound.code]}"
+        text += f" distance in the same direction. {bound.why}"
         about = labels(sorted(lags, key=lags.__getitem__), devices)
         yield Note(flag="slow link", text=text, about=about, level="warning")
     copies = [case.measurement for case in job.cases[1::2] if case.measurement]

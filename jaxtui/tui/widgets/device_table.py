@@ -1,4 +1,4 @@
-"""The devices as a table, or what a health check says of each."""
+"""The devices as a table."""
 
 from __future__ import annotations
 
@@ -20,16 +20,6 @@ class DeviceMoved(Message):
 
 class DeviceTable(Grid):
     """A row per device; the row under the cursor is the selected device."""
-
-    class Paged(Message):
-        """A key asked for another page of what is below the table."""
-
-        def __init__(self, pages: int) -> None:
-            super().__init__()
-            self.pages = pages
-
-    pages_below = False
-    """True if PgUp and PgDn are for the widget below."""
 
     def show(
         self,
@@ -57,17 +47,3 @@ class DeviceTable(Grid):
 
     def moved(self, key: str) -> None:
         self.post_message(DeviceMoved(key))
-
-    def action_page_down(self) -> None:
-        self._page(1)
-
-    def action_page_up(self) -> None:
-        self._page(-1)
-
-    def _page(self, pages: int) -> None:
-        if self.pages_below:
-            self.post_message(self.Paged(pages))
-        elif pages > 0:
-            super().action_page_down()
-        else:
-            super().action_page_up()

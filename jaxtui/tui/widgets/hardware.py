@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import ClassVar
 
 from msgspec.structs import replace
@@ -14,15 +13,13 @@ from textual.geometry import Size
 from jaxtui.model import Device, Remark
 from jaxtui.registry import part
 from jaxtui.tui.base import base
-from jaxtui.tui.pane import WIDE_COLUMNS, bindings
+from jaxtui.tui.pane import bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.ui.sheet import Sheet
-from jaxtui.view import check as check_view
 from jaxtui.view import chipmap, devices, rates, words
-from jaxtui.view.chipmap import Mark
 from jaxtui.view.text import Column, fit, plain
 
 LOW = 14
@@ -86,8 +83,7 @@ class Hardware(Horizontal):
         choices = rates.choices(state.rates)
         if not choices:
             app.say(
-                "No rates of several devices yet: run a case on all of them, or c"
-                " checks them."
+                "No rates of several devices yet: mark them (Space) and run a case."
             )
             return
         ring = (None, *choices)
@@ -118,18 +114,17 @@ class Hardware(Horizontal):
         with Panel("map", id="map-panel"):
             yield self._map
 
-    def show(self, state: State, judged: check_view.Judgement, room: Size) -> None:
+    def show(self, state: State, room: Size) -> None:
         """Draw what differs.
 
         Args:
             state: what is on screen.
-            judged: the last health check.
             room: the size of the tab.
         """
-        every, device, checked = state.devices, state.device, state.check_shown
+        every, device = state.devices, state.device
         products, marked = devices.product_rates(state), state.chosen
         drawn = (
-            *(every, device, checked, judged, state.host, state.engine, products),
+            *(every, device, state.host, state.engine, products),
             *(state.rates, state.heat, marked, room),
         )
         if drawn == self._drawn:
@@ -138,9 +133,8 @@ class Hardware(Horizontal):
         heat = None
         if state.heat:
             heat = rates.heat(state.rates, state.heat, every)
-        self.table.pages_below = checked
         mapped = len(every) > 1 or (device is not None and device.coords is not None)
-        roomy = room.height >= LOW and (room.width >= WIDE_COLUMNS or not checked)
+        roomy = room.height >= LOW
         self.is_single = roomy and device is not None and not mapped
         self._machine.display = self.is_single
         beside = self.query_one("#map-panel", Panel)
@@ -161,23 +155,16 @@ class Hardware(Horizontal):
         if beside.display or self.is_single:
             beside_width = _width_beside(every) if mapped else 36
             width = max(words, width - beside_width)
-        gap = 1 if checked else 2
-        source = every, checked, judged, products, marked, width
+        source = every, products, marked, width
         if source != self._source:
-            if checked:
-                grid = check_view.grid(judged, every)
-                columns = fit(grid, width - 4, 1).columns
-            else:
-                badges = check_view.badges(judged, every) if judged.exam else None
-                every_column = devices.columns(every, products, badges, marked)
-                columns = fit(every_column, width - 6).columns
+            columns = fit(devices.columns(every, products, marked), width - 6).columns
             self._source, self._columns = source, columns
         columns = self._columns
         names = tuple(one.name for one in every)
-        self.table.show(names, columns, device.name, gap)
+        self.table.show(names, columns, device.name, 2)
         panel = self.query_one("#devices-panel", Panel)
         panel.set_title(title, hints)
-        wide = max(sum(one.width + gap for one in columns) - gap + 5, words)
+        wide = max(sum(one.width + 2 for one in columns) + 3, words)
         fitted = min(wide, width)
         alone = not beside.display and not self.is_single
         panel.styles.width = "1fr" if alone else fitted
@@ -188,22 +175,19 @@ class Hardware(Horizontal):
             rows += len(summary)
         if mapped:
             inside = room.width - fitted - 4
-            marks: Mapping[str, Mark] = {}
-            if checked:
-                marks = check_view.marks(judged, every)
             legend = heat.legend if heat else ()
-            marks = heat.marks if heat else marks
+            marks = heat.marks if heat else {}
             self._map.show(every, device.name, marks, legend, marked)
             keys = [hint(self, "links"), hint(self, "mark")] if len(every) > 1 else []
             if state.rates:
                 keys.append(hint(self, "colour", "rates"))
-            shown = f"map · {heat.title}" if heat else _map_title(every, checked)
+            shown = f"map · {heat.title}" if heat else _map_title(every)
             beside.set_title(shown, keys)
             if beside.display and rows < MOST:
                 chips = replace(chipmap.layout(every), marks=marks, legend=legend)
                 drawing = chipmap.render(chips, inside, 4, device.name)
                 rows = max(rows, min(len(drawing), 2 * rows))
-        below = 7 if checked else 6 if room.height < LOW else LEAST
+        below = 6 if room.height < LOW else LEAST
         self.styles.height = max(4, min(rows + 2, room.height - below, MOST))
 
 
@@ -214,8 +198,6 @@ def _width_beside(devices: tuple[Device, ...]) -> int:
     return max(26, *(len(plain(line)) + 5 for line in drawn))
 
 
-def _map_title(devices: tuple[Device, ...], checked: bool) -> str:
-    if checked:
-        return "map · by verdict"
+def _map_title(devices: tuple[Device, ...]) -> str:
     several = len({device.process_index for device in devices}) > 1
     return "map · by process" if several else "map"

@@ -15,7 +15,7 @@ import msgspec
 from jaxtui.model.base import Record
 from jaxtui.model.remark import Remark
 from jaxtui.registry import parts
-from jaxtui.view.words import bench, check, collectives, engine, hosts, machine
+from jaxtui.view.words import bench, collectives, engine, hosts, machine
 from jaxtui.wording import Facts, Words, written
 
 __all__ = ["TABLE", "Facts", "Words"]
@@ -30,7 +30,6 @@ class Failed(Protocol):
 
 TABLE: dict[str, Words] = {
     **bench.WORDS,
-    **check.WORDS,
     **collectives.WORDS,
     **engine.WORDS,
     **hosts.WORDS,

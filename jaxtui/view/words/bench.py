@@ -224,6 +224,12 @@ def _earlier_runs(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
+    "no-product": Words("no product", "XLA has no matrix product in {dtype}."),
+    "straggler": Words(
+        "straggler",
+        "{share:%} of the median of the other devices. Expected at least {least:%} of"
+        " it. {why}",
+    ),
     # Why there is no plot.
     # What qualifies a number.
     "few-rounds": Words(

@@ -42,6 +42,10 @@ DOING = {
     "part": "running",
     "process-warm-up": "warming up the process",
     "bandwidth": "moving large arrays",
+    "compute": "multiplying matrices",
+    "dispatch": "timing calls",
+    "memory": "reading memory statistics",
+    "numerics": "comparing results with float64",
     "products": "multiplying matrices",
     "profile": "profiling",
     "profile-reading": "reading the trace",
@@ -49,6 +53,7 @@ DOING = {
     "setup": "setting up",
     "starting": "starting JAX",
     "tensorflow-import": "importing TensorFlow",
+    "transfer": "copying between host and device",
     "traced-repeat": "tracing the loop",
 }
 """The activity of a run, by the code of ``Progress``; others are their own words."""

@@ -187,7 +187,26 @@ def _malloc(facts: Facts) -> str:
     return f"jaxtui cannot choose {facts['end']} memory here: {why}."
 
 
+def _published(facts: Facts) -> str:
+    parts = [facts["source"]]
+    if devices := facts.get("devices_per_chip"):
+        parts.append(f"per chip, which is {devices} JAX devices")
+    if count := facts.get("devices"):
+        parts.append(f"times {count} devices")
+    if passes := facts.get("passes"):
+        count = fmt.plural(passes, "bfloat16 pass")
+        parts.append(f"float32 at precision {facts['precision']} is {count}")
+    if facts.get("tf32"):
+        parts.append(f"float32 at precision {facts['precision']} is TF32")
+    if doubt := facts.get("doubt"):
+        parts.append(f"uncertain: {doubt}")
+    if theirs := facts.get("jax"):
+        parts.append(f"JAX's own table has {fmt.significant(theirs)} per second")
+    return "; ".join(parts)
+
+
 WORDS: dict[str, Words] = {
+    "published": Words("published", _published),
     "plugin-missing": Words(
         "no plugin",
         lambda f: (

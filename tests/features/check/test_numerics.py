@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.analysis.check import judge
+from jaxtui.features.check.judge import judge
 from jaxtui.features.check.measure import numerics
 from jaxtui.features.check.measure.base import run_check
 from jaxtui.features.check.measure.numerics import (

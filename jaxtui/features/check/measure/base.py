@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import jax
 
+from jaxtui.format import some
 from jaxtui.machine.survey import Survey
 from jaxtui.measure import devices, errors
 from jaxtui.measure.devices import name
@@ -79,7 +80,11 @@ class _CheckRun(Runner):
         test = self._context.check.test
         file = test if test in ("present", "memory", "numerics") else "rates"
         module = importlib.import_module(f"jaxtui.features.check.measure.{file}")
-        yield from getattr(module, test)(self._context)
+        for event in getattr(module, test)(self._context):
+            yield event
+            if isinstance(event, CheckDoing):
+                doing = "compile" if event.doing == "compiling" else test
+                yield self.progress(doing, some(event.devices))
 
     def failure(self, error: BaseException) -> WorkFailed:
         # Whatever is not one device's affair ends this test only.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.analysis.check import judge, overall
-from jaxtui.analysis.examination import (
+from jaxtui.features.check.exam import (
     Examination,
     begin,
     limit_seconds,
     of_level,
 )
+from jaxtui.features.check.judge import judge, overall
 from jaxtui.model import (
     CHECK_LEVELS,
     CaseFailed,

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from jaxtui.features.check.baseline import Baseline
 from jaxtui.format import bytes_text
 from jaxtui.machine import messages
 from jaxtui.model import (
@@ -97,6 +98,8 @@ class Examination(msgspec.Struct, frozen=True):
     """The activity of these devices."""
     hung: tuple[str, ...] = ()
     """Devices that did not answer in time: no further test tries them."""
+    baseline: Baseline | None = None
+    """The figures to compare with."""
     limit: float | None = None
     """Seconds for each test, if the user has chosen them."""
     late: bool = False
@@ -208,6 +211,7 @@ def begin(
     devices: tuple[Device, ...],
     level: CheckLevel,
     ops: Iterable[OpInfo] = (),
+    baseline: Baseline | None = None,
     limit: float | None = None,
 ) -> Examination:
     """An examination of these devices, all of them addressable, at least one.
@@ -216,10 +220,11 @@ def begin(
         devices: that are tested.
         level: how thoroughly.
         ops: of which the collectives are run where there are several devices.
+        baseline: to compare with; of the same hardware.
         limit: seconds for each test.
     """
     collectives = tuple(op.name for op in ops if op.collective)
-    exam = Examination(devices, collectives, (), level, limit=limit)
+    exam = Examination(devices, collectives, (), level, baseline=baseline, limit=limit)
     names = tuple(device.name for device in devices)
     checks = (
         Check(

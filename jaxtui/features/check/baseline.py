@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from jaxtui.analysis.comparison import host_facts, value_text
+from jaxtui.features.check.messages import Figure
 from jaxtui.model import Device, Host, Reading, Record, SelectionError
 from jaxtui.places import read_whole
 from jaxtui.text import ended
 
-SCHEMA = 1
-"""Version of the documents that can be read."""
+SCHEMAS = (1, 2)
+"""Versions of the documents that can be read."""
 
 OPTIONS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 """Variables that change what the compiler makes; the others mostly name places."""
@@ -30,20 +31,6 @@ class _Device(Record, frozen=True, kw_only=True):
     @property
     def name(self) -> str:
         return f"{self.platform}:{self.id}"
-
-
-class Figure(Record, frozen=True, kw_only=True):
-    """A row of the document."""
-
-    test: str
-    device: str | None
-    what: str
-    verdict: str
-    unit: str
-    measured: float | None
-    ci_low: float | None = None
-    ci_high: float | None = None
-    confidence: float | None = None
 
 
 class _Document(Record, frozen=True, kw_only=True):
@@ -120,8 +107,8 @@ def decode(document: bytes, file: str) -> Baseline:
         saved = msgspec.json.decode(document, type=_Document)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _no_document(file, f"it has another structure ({error})") from error
-    if saved.schema != SCHEMA:
-        raise _no_document(file, f"its schema is {saved.schema}, not {SCHEMA}")
+    if saved.schema not in SCHEMAS:
+        raise _no_document(file, f"its schema is {saved.schema}")
     if saved.host is None:
         raise _no_document(file, "it has no figures")
     figures = tuple(
@@ -141,6 +128,9 @@ class Difference(NamedTuple):
     """The name of a fact, such as ``jax`` or ``processor``."""
     before: str
     now: str
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.before} → {self.now}"
 
 
 def other_hardware(

@@ -4,19 +4,7 @@ from __future__ import annotations
 
 from jaxtui import format as fmt
 from jaxtui.view.words.machine import process
-from jaxtui.wording import Facts, Words, written
-
-BOUNDS = {
-    "dcgm": "NVIDIA's DCGM uses the same bound: 75 % of what its own test reached.",
-    "published-shares": (
-        "Published products reach 75 to 97 % of their peak, copies 80 to 92 %."
-    ),
-    "sound-chips": "Healthy chips of one kind often differ by 5 %.",
-    "host-clock": (
-        "The host's clock and other programs move this figure, so the bound is wide."
-    ),
-}
-"""The source or the reason of a bound, by code."""
+from jaxtui.wording import Facts, Words
 
 _CAUSES = {
     "flop/s": (
@@ -32,24 +20,6 @@ _CAUSES = {
 _AGAIN = "Check again; if it persists, report it to the provider of the machine."
 
 
-def _published(facts: Facts) -> str:
-    parts = [facts["source"]]
-    if devices := facts.get("devices_per_chip"):
-        parts.append(f"per chip, which is {devices} JAX devices")
-    if count := facts.get("devices"):
-        parts.append(f"times {count} devices")
-    if passes := facts.get("passes"):
-        count = fmt.plural(passes, "bfloat16 pass")
-        parts.append(f"float32 at precision {facts['precision']} is {count}")
-    if facts.get("tf32"):
-        parts.append(f"float32 at precision {facts['precision']} is TF32")
-    if doubt := facts.get("doubt"):
-        parts.append(f"uncertain: {doubt}")
-    if theirs := facts.get("jax"):
-        parts.append(f"JAX's own table has {fmt.significant(theirs)} per second")
-    return "; ".join(parts)
-
-
 def _rounding_bound(facts: Facts) -> str:
     rounded = ", whose inputs an accelerator may round" * bool(facts["rounded_inputs"])
     return f"jaxtui's bound on rounding errors{rounded}"
@@ -59,17 +29,6 @@ def _counted_by(facts: Facts) -> str:
     if facts["by"] == "PCI":
         return "chips on the PCI bus"
     return f"device files in /dev; the PCI bus shows {facts['on_bus']} chips"
-
-
-def _expected(facts: Facts) -> str:
-    """Return the source of what is expected, as one list."""
-    return written(WORDS[facts["rule"]].text, facts)
-
-
-def _compared_with(facts: Facts) -> str:
-    changed = "; ".join(facts["changed"])
-    since = f" Changed since: {changed}." if changed else ""
-    return f"Compared with {facts['file']}.{since}"
 
 
 def _beyond(facts: Facts) -> str:
@@ -89,20 +48,17 @@ def _below_peak(facts: Facts) -> str:
     if facts["reached"]:
         best = fmt.rate(facts["reached"])
         reached = f" Others have reached {best} on this kind of device."
-    return f"Expected {_least(facts)} the peak.{reached} {BOUNDS[facts['bound']]}"
+    return f"Expected {_least(facts)} the peak.{reached} {facts['why']}"
 
 
 def _behind(facts: Facts) -> str:
     others = facts["others"]
     whose = f"the median of the other {others} devices" if others > 1 else "the other"
-    return f"Expected {_least(facts)} {whose}. {BOUNDS[facts['bound']]}"
+    return f"Expected {_least(facts)} {whose}. {facts['why']}"
 
 
 def _below_baseline(facts: Facts) -> str:
-    return (
-        f"Expected {_least(facts)} the figure in {facts['file']}."
-        f" {BOUNDS[facts['bound']]}"
-    )
+    return f"Expected {_least(facts)} the figure in {facts['file']}. {facts['why']}"
 
 
 def _odd(facts: Facts) -> str:
@@ -134,8 +90,6 @@ def _unused(facts: Facts) -> str:
 
 WORDS: dict[str, Words] = {
     # Where an expectation comes from.
-    "expected": Words("expected", _expected),
-    "published": Words("published", _published),
     "rounding-bound": Words("rounding bound", _rounding_bound),
     "exact-integers": Words("exact", "integer arithmetic is exact"),
     "same-input": Words(
@@ -146,19 +100,6 @@ WORDS: dict[str, Words] = {
     "counted-by": Words("counted", _counted_by),
     "baseline": Words("baseline", "{file}"),
     "other-devices": Words("other devices", "median of the other devices of the kind"),
-    "no-expectation": Words(
-        "nothing published",
-        "jaxtui knows no published figures to compare with on {kinds}.",
-        "Save these with `jaxtui check --json > FILE` and compare later with"
-        " `jaxtui check --baseline FILE`.",
-    ),
-    # Documents to compare with.
-    "compared-with": Words("baseline", _compared_with),
-    "not-tested": Words(
-        "not tested here",
-        "{devices:device} of {processes:other process}.",
-        "Run `jaxtui check` there, too.",
-    ),
     # What a figure comes to.
     "beyond-the-peak": Words("faster than possible", _beyond),
     "below-the-peak": Words("below the peak", _below_peak),
@@ -248,14 +189,6 @@ WORDS: dict[str, Words] = {
     "wrong-figure": Words(
         "wrong result", "The result is not finite, or has the wrong shape.", _AGAIN
     ),
-    "straggler": Words(
-        "straggler",
-        lambda facts: (
-            f"{fmt.percent(facts['share'])} of the median of the other devices."
-            f" Expected {_least(facts)}. {BOUNDS[facts['bound']]}"
-        ),
-    ),
-    "no-product": Words("no product", "XLA has no matrix product in {dtype}."),
     # Chips that are there, or should be.
     "chips-limited": Words("limited", _limited),
     "one-part": Words(

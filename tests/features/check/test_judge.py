@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.analysis.check import EXIT_CODES, SEVERITY, Verdict, judge, overall
+from jaxtui.analysis import thresholds
+from jaxtui.analysis.thresholds import ALIKE, ON_HOST
+from jaxtui.features.check.judge import EXIT_CODES, SEVERITY, Verdict, judge, overall
+from jaxtui.features.check.messages import Checked
 from jaxtui.model import CHECK_TESTS, Expected, ExpectedKind, Reading, Remark, Unit
-from jaxtui.view.document import CheckResults, check_results, encode
 from tests.analysis.figures import (
     baseline,
     cpus,
@@ -20,6 +22,7 @@ from tests.analysis.figures import (
     device,
     doubted,
     expected,
+    printed,
     reading,
     skipped,
     tpus,
@@ -114,11 +117,11 @@ def test_both_sides_of_every_threshold(
 
 def test_what_decides_names_its_bound() -> None:
     (low,) = verdict(reading(500e12, expected=H100)).remarks
-    assert low.facts["bound"] == "dcgm"
+    assert "DCGM" in str(low.facts["why"])
     assert low.facts["reached"] == 794.5e12
     assert low.facts["least"] == pytest.approx(0.75 * 794.5 / 989.4)
     (low,) = verdict(reading(100e12, expected=PEAK)).remarks
-    assert (low.facts["bound"], low.facts["least"]) == ("published-shares", 0.6)
+    assert (low.facts["why"], low.facts["least"]) == (thresholds.PEAK.why, 0.6)
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
@@ -248,10 +251,10 @@ def test_which_reading_of_a_baseline_counts() -> None:
 @pytest.mark.parametrize(
     ("test", "unit", "usual", "slow", "bound"),
     [
-        ("compute", "flop/s", 169e12, 105e12, "sound-chips"),
-        ("memory", "bytes", 16e9, 8e9, "sound-chips"),
-        ("collectives", "seconds", 0.02, 0.03, "sound-chips"),
-        ("dispatch", "seconds", 1e-5, 2.1e-5, "host-clock"),
+        ("compute", "flop/s", 169e12, 105e12, ALIKE.why),
+        ("memory", "bytes", 16e9, 8e9, ALIKE.why),
+        ("collectives", "seconds", 0.02, 0.03, ALIKE.why),
+        ("dispatch", "seconds", 1e-5, 2.1e-5, ON_HOST.why),
         ("dispatch", "seconds", 1e-5, 1.9e-5, ""),
     ],
 )
@@ -269,7 +272,7 @@ def test_a_straggler_is_low(
         assert found[5].source == Remark("other-devices")
         assert (found[5].expected, found[5].share) == (usual, slow / usual)
         (remark,) = found[5].remarks
-        assert (remark.facts["others"], remark.facts["bound"]) == (7, bound)
+        assert (remark.facts["others"], remark.facts["why"]) == (7, bound)
 
 
 @pytest.mark.parametrize(
@@ -426,10 +429,7 @@ def test_nothing_raises_and_every_reading_gets_its_verdict(
             wrong = any(each.severity == "error" for each in one.remarks)
             assert judged.word == "fail" or not wrong
             assert judged.remarks or judged.word == "pass"
-        document = check_results(
-            None, DEVICES, verdicts, level="quick", baseline=None, outcome="complete"
-        )
-        msgspec.json.decode(encode(document), type=CheckResults)
+        msgspec.json.decode(printed(verdicts, DEVICES, None), type=Checked)
 
 
 POSITIVE = st.floats(min_value=1e-9, max_value=1e18)

@@ -1,22 +1,25 @@
-"""What a check says: rows, the report of a check, its grid and its headline."""
+"""What a check says: its rows, notes, grid and headline."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
 from msgspec.structs import replace
+from rich.text import Text
 
-from jaxtui.analysis.check import Verdict, judge
-from jaxtui.analysis.examination import Examination, begin, of_level
+from jaxtui.features.check import report as view
+from jaxtui.features.check.exam import Examination, begin, of_level
+from jaxtui.features.check.messages import Checked
+from jaxtui.features.check.report import LEAST_SAID, OUTCOME
 from jaxtui.model import CheckDoing, Expected, Reading, Remark, RunStarted
-from jaxtui.ui.report import Report, Rows, terminal
-from jaxtui.view import check as view
-from jaxtui.view.check import CHECK_DOING, NO_JUDGEMENT, Judgement, judged
+from jaxtui.model.document import Note
+from jaxtui.state import EMPTY, State
+from jaxtui.ui.report import Report, Rows, as_text, terminal
 from jaxtui.view.chipmap import layout, render
-from jaxtui.view.text import Line, fit, plain
+from jaxtui.view.text import Line, plain
 from tests.analysis.figures import crowded, expected, reading, skipped, wrong
 from tests.fake_engine import tpu_devices
-from tests.tui.check_figures import BROKEN, FIGURES, OTHER, SLOW, events
+from tests.features.check.check_figures import BROKEN, FIGURES, OTHER, SLOW, events
 
 DEVICES = tpu_devices()
 NAMES = [one.name for one in DEVICES]
@@ -39,17 +42,30 @@ def doing(exam: Examination, *names: str) -> Examination:
     return exam.observe(RunStarted()).observe(CheckDoing(devices=names))
 
 
+def state(exam: Examination | None) -> State:
+    series = {} if exam is None else {"check": exam}
+    return replace(EMPTY, devices=DEVICES, series=series)
+
+
+def document(exam: Examination | None) -> Checked:
+    return OUTCOME.result(state(exam), True)
+
+
+def build(exam: Examination | None) -> Report:
+    return OUTCOME.report(document(exam), state(exam))
+
+
 BEGUN = begin(DEVICES, "quick")
-FAULTY, SOUND = judged(play()), judged(play(faulty=False))
-RUNNING = judged(doing(play(tests=3), *NAMES))
+FAULTY, SOUND = play(), play(faulty=False)
+RUNNING = doing(play(tests=3), *NAMES)
 
 
 def text(found: list[Line]) -> str:
     return "\n".join(map(plain, found))
 
 
-def headline(check: Judgement) -> str:
-    return plain(view.build(check).verdict)
+def headline(exam: Examination | None) -> str:
+    return build(exam).headline.plain
 
 
 def product(device: str, rate: float | None = None, **changes: object) -> Reading:
@@ -59,18 +75,18 @@ def product(device: str, rate: float | None = None, **changes: object) -> Readin
 
 
 def report_of(*found: Reading) -> Report:
-    return view.build(judged(replace(BEGUN, readings=found).stopped()))
+    return build(replace(BEGUN, readings=found).stopped())
 
 
-def cells(table: Rows, *keys: str) -> list[tuple[str, ...]]:
+def cells(table: Rows, *heads: str) -> list[tuple[str, ...]]:
     """The texts of some columns, row by row."""
-    columns = {column.key: column for column in table.columns}
-    texts = [[plain(cell) for cell in columns[key].cells] for key in keys]
+    columns = {column.head: column for column in table.columns}
+    texts = [[as_text(cell).plain for cell in columns[head].cells] for head in heads]
     return list(zip(*texts, strict=True))
 
 
-def statements(report: Report) -> dict[str, tuple[str, ...]]:
-    return {one.remark.code: one.about for one in report.notes}
+def notes(report: Report, flag: str) -> list[Note]:
+    return [note for note in report.notes if note.flag == flag]
 
 
 # Figures.
@@ -80,7 +96,7 @@ def test_devices_that_agree_share_a_row_and_the_slow_one_has_its_own() -> None:
     figures = [product(one.name, 168e12 + 1e11 * one.id) for one in DEVICES]
     figures[3] = product("tpu:3", 101e12)
     table = report_of(*figures).tables[-1]
-    assert cells(table, "word", "device", "measured", "expected", "share") == [
+    assert cells(table, "", "device", "measured", "expected", "share") == [
         ("✓", "7 devices", "168–169 TFLOP/s", "200 TFLOP/s", "84 %"),
         ("▾", "tpu:3", "101 TFLOP/s", "200 TFLOP/s", "50 %"),
     ]
@@ -88,7 +104,7 @@ def test_devices_that_agree_share_a_row_and_the_slow_one_has_its_own() -> None:
 
 def test_many_devices_with_one_trouble_share_a_row() -> None:
     figures = [product(name, **wrong()) for name in NAMES]
-    assert cells(report_of(*figures).tables[-1], "word") == [("✗",)]
+    assert cells(report_of(*figures).tables[-1], "") == [("✗",)]
     apart = [product(name, **wrong()) for name in NAMES[:2]]
     table = report_of(*apart).tables[-1]
     assert cells(table, "device") == [("tpu:0",), ("tpu:1",)]
@@ -99,10 +115,11 @@ def test_what_was_skipped_is_a_remark_and_no_row() -> None:
         product("tpu:0", 170e12),
         product("tpu:1", what="matmul 64 int8", **skipped()),
     )
-    assert cells(found.tables[-1], "test", "what") == [
+    assert cells(found.tables[-1], "test", "figure") == [
         ("compute", "matmul 8192 bfloat16")
     ]
-    assert statements(found)["no-time-left"] == ("compute of tpu:1",)
+    (note,) = notes(found, "no time")
+    assert note.about == ("compute of tpu:1",)
 
 
 def test_rows_of_a_thing_follow_each_other_the_best_first() -> None:
@@ -113,7 +130,7 @@ def test_rows_of_a_thing_follow_each_other_the_best_first() -> None:
             for one in DEVICES[:4]
         )
     ).tables[-1]
-    assert cells(table, "what", "device") == [
+    assert cells(table, "figure", "device") == [
         ("matmul a", "tpu:1-3"),
         ("matmul a", "tpu:0"),
         ("matmul b", "tpu:0-2"),
@@ -142,7 +159,7 @@ def test_figures_have_units_that_people_read(
     found = [
         product(f"tpu:{place}", value, **facts) for place, value in enumerate(values)
     ]
-    row = view.Row(judge(found, DEVICES))
+    (row,) = view.rows(document(replace(BEGUN, readings=tuple(found))).tests)
     assert (row.measured, row.expected) == (measured, wanted)
 
 
@@ -155,40 +172,36 @@ def test_a_figure_that_is_not_known_is_not_bold(
 ) -> None:
     found = product("tpu:0", 190e12, ci_low=low, ci_high=195e12, confidence=sure)
     columns = report_of(found).tables[-1].columns
-    (cell,) = next(one for one in columns if one.key == "measured").cells
-    assert cell[0].role == role
+    (cell,) = next(one for one in columns if one.head == "measured").cells
+    assert isinstance(cell, Text)
+    assert cell.style == role
 
 
-# Remarks.
+# Notes.
 
 
 def test_each_remark_is_there_once_with_its_tests_and_devices() -> None:
-    found = view.build(FAULTY)
-    assert [(one.remark.code, one.about) for one in found.notes[:4]] == [
-        ("odd-one-out", (f"numerics of {BROKEN}",)),
-        ("below-the-peak", (f"compute of {SLOW}",)),
-        ("below-the-peak", (f"compute of {SLOW}",)),
-        ("behind-the-others", (f"compute of {SLOW}",)),
+    found = build(FAULTY)
+    wrong = [note for note in found.notes if note.level != "info"]
+    assert sorted((note.flag, note.about) for note in wrong) == [
+        ("behind the others", (f"compute of {SLOW}",)),
+        ("below the peak", (f"compute of {SLOW}",)),
+        ("below the peak", (f"compute of {SLOW}",)),
+        ("odd one out", (f"numerics of {BROKEN}",)),
     ]
-    expectations = {
-        one.remark.facts["rule"]: one.about
-        for one in found.notes
-        if one.remark.code == "expected"
+    check = document(FAULTY)
+    sources = {figure.source for figure in check.tests} - {""}
+    assert {note.text: {*note.about} for note in notes(found, "expected")} == {
+        source: {figure.what for figure in check.tests if figure.source == source}
+        for source in sources
     }
-    figures = {
-        rule: {one.reading.what for one in FAULTY.verdicts if rule == _rule(one)}
-        for rule in ("counted-by", "published", "rounding-bound")
-    }
-    assert {rule: {*about} for rule, about in expectations.items()} == figures
-    assert statements(found)["no-expectation"] == tuple(
+    (unrated,) = notes(found, "nothing published")
+    assert unrated.about == tuple(
         test
         for test in QUICK[1:]
         if any(figure[-1] is None for figure in FIGURES.get(test, OTHER))
     )
-
-
-def _rule(verdict: Verdict) -> str:
-    return verdict.source.code if verdict.source else ""
+    assert not any("--" in note.text for note in found.notes)
 
 
 def test_others_on_the_cores_are_told_once() -> None:
@@ -196,20 +209,20 @@ def test_others_on_the_cores_are_told_once() -> None:
         product(name, 170e12, remarks=(crowded(0.1 * n),))
         for n, name in enumerate(NAMES)
     ]
-    found = report_of(*used)
-    (busy,) = [one for one in found.notes if one.remark.code == "contended"]
+    (busy,) = notes(report_of(*used), "busy machine")
     assert busy.about == ()
-    assert busy.remark.facts["used_cores"] == pytest.approx(0.1 * (len(NAMES) - 1))
+    assert "0.7 of 2 cores" in busy.text
 
 
-def test_of_one_device_there_is_its_part_and_the_machine() -> None:
-    found = view.of_device(FAULTY, SLOW)
-    tests = [test for (test,) in cells(found.tables[0], "test") if test]
-    assert tests == list(QUICK)
-    assert "odd-one-out" not in statements(found)
-    assert "behind-the-others" in statements(found)
-    few = judged(begin(DEVICES[:7], "quick"))
-    assert view.of_device(few, "tpu:7").tables == ()
+def test_the_document_has_a_row_for_each_reading_and_the_verdict() -> None:
+    check = document(FAULTY)
+    assert (check.schema, check.command, check.complete) == (2, "check", True)
+    assert (check.level, check.verdict, check.baseline) == ("quick", "fail", None)
+    assert len(check.tests) == len(FAULTY.readings)
+    slow = [x for x in check.tests if x.verdict == "low"]
+    assert {x.device for x in slow} == {SLOW}
+    assert all("Expected at least" in x.reason for x in slow)
+    assert (check.tests[0].test, check.tests[0].reason) == ("present", "")
 
 
 # The headline.
@@ -221,61 +234,49 @@ def test_the_headline_says_who_is_to_blame_and_what_to_do() -> None:
     assert "numerics" in worst
     assert all(part in low for part in (SLOW, "compute"))
     assert headline(SOUND).split()[:2] == ["PASS", f"{len(QUICK)}"]
-    impossible = judged(replace(BEGUN, readings=(product("tpu:0", 400e12),)).stopped())
-    assert "`jaxtui check --level full --device tpu:0`" in headline(impossible)
-    assert headline(NO_JUDGEMENT) == ""
+    impossible = replace(BEGUN, readings=(product("tpu:0", 400e12),)).stopped()
+    assert "until a full check passes" in headline(impossible)
+    assert headline(None) == ""
 
 
 def test_while_it_is_running_it_says_how_far_it_is() -> None:
-    place = f"{QUICK[3]} 4 of {len(QUICK)}, {CHECK_DOING[QUICK[3]]}"
-    head = f"{place} on tpu:0, tpu:1, tpu:2 and 5 more so far: low"
     assert headline(RUNNING).startswith("CHECKING ██████░")
-    assert headline(RUNNING).endswith(f"░ {head}")
-    assert headline(replace(RUNNING, stopping=True)).startswith("STOPPING ")
-    assert view.build(RUNNING).title == "check · quick · 8 devices"
+    assert headline(RUNNING).endswith(f"░ {QUICK[3]} 4 of {len(QUICK)} so far: low")
+    assert build(RUNNING).title == "check · quick · 8 devices"
 
 
 def test_a_check_that_is_not_complete_says_so() -> None:
-    stopped = judged(play(tests=3).stopped())
+    stopped = play(tests=3).stopped()
     assert headline(stopped).split()[:4] == ["STOPPED", "3", "of", f"{len(QUICK)}"]
-    assert [stopped.is_done(test) for test in QUICK[2:4]] == [True, False]
-    assert {one.reading.test for one in stopped.verdicts} == set(QUICK[:3])
-    lost = judged(play(faulty=False, tests=4).lost(Remark("engine-gone")))
+    assert {one.test for one in document(stopped).tests} == set(QUICK[:3])
+    lost = play(faulty=False, tests=4).lost(Remark("engine-gone"))
     assert headline(lost).startswith(" INCOMPLETE ")
     assert "pass" in headline(lost)
     assert row(lost, "tpu:0")[-1] == "–"
-    assert "engine-gone" in statements(view.build(lost))
-
-
-def test_what_was_judged_is_not_judged_again() -> None:
-    exam = play(tests=3)
-    first = judged(exam)
-    again = judged(doing(exam, "tpu:0"), last=first)
-    assert again.verdicts is first.verdicts
-    assert judged(None) is NO_JUDGEMENT
+    assert OUTCOME.code
+    assert [OUTCOME.code(document(x)) for x in (SOUND, FAULTY, None)] == [0, 2, 0]
 
 
 @pytest.mark.parametrize("width", [56, 76, 80, 116])
 def test_no_line_is_wider_than_there_is_room(width: int) -> None:
-    for check in (FAULTY, RUNNING, judged(BEGUN), NO_JUDGEMENT):
-        for report in (view.build(check), view.of_device(check, BROKEN)):
-            assert all(
-                len(line) <= width for line in terminal(report, width).splitlines()
-            )
+    for exam in (FAULTY, RUNNING, BEGUN, None):
+        written = terminal(build(exam), width)
+        assert all(len(line) <= width for line in written.splitlines())
 
 
 # The grid of devices and tests.
 
 
-def heads(check: Judgement, width: int) -> list[str]:
-    return [one.key for one in fit(view.grid(check, DEVICES), width, 1).columns[1:]]
+def heads(exam: Examination, width: int) -> list[str]:
+    columns = view.grid(document(exam), exam).fitting(width)
+    return [column.head for column in columns[1:]]
 
 
-def row(check: Judgement, name: str) -> list[str]:
+def row(exam: Examination, name: str) -> list[str]:
     """A line of the grid."""
+    columns = view.grid(document(exam), exam).columns[1:]
     place = NAMES.index(name)
-    columns = view.grid(check, DEVICES)[1:]
-    return [plain(one.cells[place]).strip() for one in columns]
+    return [as_text(column.cells[place]).plain.strip() for column in columns]
 
 
 def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
@@ -285,25 +286,21 @@ def test_the_grid_has_a_figure_or_a_mark_for_each_test_of_each_device() -> None:
     assert row(FAULTY, SLOW)[QUICK.index("compute")] == "▾56%"
     assert row(FAULTY, BROKEN)[QUICK.index("numerics")] == "✗"
     assert row(RUNNING, "tpu:0")[2:5] == [whole[QUICK[2]], "…", "·"]
-    assert row(judged(play(tests=3).stopped()), "tpu:0")[4] == "·"
-    working = judged(doing(BEGUN, "tpu:0"))
+    assert row(play(tests=3).stopped(), "tpu:0")[4] == "·"
+    working = doing(BEGUN, "tpu:0")
     assert [row(working, f"tpu:{one}")[0] for one in (0, 1)] == ["…", "·"]
-    badges = [plain(cell) for cell in view.badges(working, DEVICES).cells]
-    assert badges[:2] == ["…", ""]
-    badges = [plain(cell) for cell in view.badges(FAULTY, DEVICES).cells]
-    assert [badges[0], badges[3], badges[5]] == ["✓ pass", "✗ FAIL", "▾ low"]
 
 
 def test_where_there_is_no_room_those_that_say_least_go_first() -> None:
     assert heads(FAULTY, 200) == list(QUICK)
     kept = heads(FAULTY, 56)
     assert kept == [test for test in QUICK if test in kept]
-    in_order = [test for test in CHECK_DOING if test in QUICK]
+    in_order = [test for test in LEAST_SAID if test in QUICK]
     assert {*QUICK} - {*kept} == {*in_order[: len(QUICK) - len(kept)]} != set()
     # What is wrong keeps its column.
     late = reading(test="dispatch", device="tpu:1", **wrong())
     exam = play(faulty=False)
-    wrong_call = judged(replace(exam, readings=(*exam.readings, late)))
+    wrong_call = replace(exam, readings=(*exam.readings, late))
     assert "dispatch" in heads(wrong_call, 30)
 
 
@@ -312,7 +309,7 @@ def test_where_there_is_no_room_those_that_say_least_go_first() -> None:
 
 @pytest.mark.parametrize(("width", "height"), [(30, 7), (19, 14)])
 def test_the_map_has_marks_and_a_legend(width: int, height: int) -> None:
-    found = view.marks(FAULTY, DEVICES)
+    found = view.marks(document(FAULTY), DEVICES)
     drawing = render(replace(layout(DEVICES), marks=found), width, height, "tpu:0")
     drawn = text(drawing)
     assert all(len(plain(line)) <= width for line in drawing)
@@ -324,11 +321,9 @@ def test_the_map_has_marks_and_a_legend(width: int, height: int) -> None:
     assert roles[SLOW] == "check-low"
 
 
-def test_devices_without_coords_or_of_another_process_have_marks_too() -> None:
+def test_devices_without_coords_have_marks_too() -> None:
     flat = [msgspec.structs.replace(one, coords=None) for one in DEVICES]
-    found = view.marks(judged(BEGUN), flat)
+    found = view.marks(document(BEGUN), flat)
     drawn = text(render(replace(layout(flat), marks=found), 40, 8, None))
     assert all(f"[{number}·]" in drawn for number in range(8))
     assert "· untested" in drawn
-    few = judged(begin(DEVICES[:7], "quick"))
-    assert view.marks(few, DEVICES)["tpu:7"].word == "untested"

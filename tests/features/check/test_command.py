@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from jaxtui.analysis import examination
 from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.features.check import exam as examination
 from jaxtui.model import CHECK_TESTS, Check, Device, Event, RunStarted
 from tests.analysis.figures import doubted, expected, skipped
 from tests.commands import fakes
-from tests.commands.checking import Script, sound, with_trouble
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
+from tests.features.check.checking import Script, sound, with_trouble
 from tests.processes import children
 from tests.records import told
 
-FAULTY = Path(__file__).parent.parent / "engine" / "faulty_engine.py"
+FAULTY = Path(__file__).parents[2] / "engine" / "faulty_engine.py"
 
 
 def engine(answer: Script = sound, **facts: Any) -> FakeEngine:
@@ -55,8 +55,10 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
         (("cpu:1",), "full")
     }
     out, err = capsys.readouterr()
-    assert json.loads(out)["level"] == "full"
-    assert "It is slow." in err
+    document = json.loads(out)
+    assert document["level"] == "full"
+    assert "It is slow." in [note["text"] for note in document["notes"]]
+    assert not err
 
 
 @pytest.mark.parametrize(
@@ -92,9 +94,8 @@ def test_what_a_check_printed_is_a_baseline(capsys, tmp_path: Path) -> None:
     file.write_text(capsys.readouterr().out)
     monday = str(file)
     assert run(engine(), "--device", "cpu:1", "--baseline", monday, "--json") == 0
-    out, err = capsys.readouterr()
-    assert file.name in err
-    document = json.loads(out)
+    document = json.loads(capsys.readouterr().out)
+    assert file.name in str(document["notes"])
     assert document["baseline"] == monday
     assert {one["share"] for one in document["tests"]} == {1.0}
     slower = engine(with_trouble("compute", "cpu:1", measured=4e10))
@@ -126,7 +127,7 @@ def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -
     assert fake.calls.count("stop") == 1
     (failed,) = [one for one in tests if one["verdict"] == "fail"]
     assert (failed["test"], failed["device"]) == ("compute", "cpu:1")
-    assert [one["flag"] for one in failed["remarks"]] == ["hung"]
+    assert "Did not finish within 50.0 ms" in failed["reason"]
 
 
 # A real engine with planted faults and simulated devices.

@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.analysis import baseline as baselines
-from jaxtui.analysis.check import judge
+from jaxtui.features.check import baseline as baselines
+from jaxtui.features.check.judge import judge
 from jaxtui.model import SelectionError
-from jaxtui.view.document import check_results, encode
 from tests.analysis.figures import (
     HOST,
     baseline,
     cpus,
     device,
     expected,
+    printed,
     reading,
     skipped,
     tpus,
@@ -35,11 +35,8 @@ def test_what_a_check_prints_is_a_baseline(tmp_path: Path) -> None:
         reading(90e12, what="d", expected=expected(197e12)),
     ]
     verdicts = judge([good, *others], tpus())
-    document = check_results(
-        HOST, tpus(), verdicts, level="quick", baseline=None, outcome="complete"
-    )
     file = tmp_path / "monday.json"
-    file.write_bytes(encode(document))
+    file.write_bytes(printed(verdicts, tpus(), HOST))
     kept = baselines.load(str(file))
     assert (kept.name, kept.host) == ("monday.json", HOST)
     # What failed, was skipped or is impossible is nothing to compare with.

@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
 
 import msgspec
 
 from jaxtui.analysis import thresholds
-from jaxtui.analysis.baseline import Baseline, Figure
 from jaxtui.analysis.thresholds import HOST_TESTS, RATES, Bound
+from jaxtui.features.check.baseline import Baseline
+from jaxtui.features.check.messages import Figure, VerdictWord
 from jaxtui.model import Device, Expected, Fact, Reading, Record, Remark, Unit
 from jaxtui.model.measurement import Interval
 from jaxtui.stats import median, ratio
-
-VerdictWord = Literal["pass", "low", "impossible", "fail", "skipped"]
 
 SEVERITY: tuple[VerdictWord, ...] = ("skipped", "pass", "low", "impossible", "fail")
 """The verdicts from the best to the worst, as far as an overall verdict is
@@ -188,7 +186,7 @@ def _against_peak(
 
 
 def _line(bound: Bound) -> dict[str, Fact]:
-    return {"least": bound.factor, "bound": bound.code}
+    return {"least": bound.factor, "why": bound.why}
 
 
 def _against_baseline(
