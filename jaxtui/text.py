@@ -10,6 +10,7 @@ import codecs
 import difflib
 import json
 import re
+import textwrap
 from collections.abc import Iterable
 
 HIDDEN = re.compile(
@@ -105,3 +106,22 @@ def literal(text: str) -> str:
     """A text as a literal of Python, all of it visible."""
     # As JSON for its quotes, which are those that formatters prefer.
     return visible(json.dumps(text, ensure_ascii=False))
+
+
+def wrap(line: str, width: int, later: str) -> str:
+    """A line broken between words; a path that is longer than a line stays whole.
+
+    Args:
+        line: with its own indent.
+        width: cells of a line.
+        later: a further indent of all lines but the first.
+    """
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line.strip(),
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

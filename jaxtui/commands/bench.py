@@ -280,13 +280,13 @@ def _two_sides(
     turns = run.results
 
     def text() -> str:
-        from jaxtui.ui.command import printed
+        from jaxtui.commands.output import rendered
 
         jobs = [driver.state.run for driver in run.drivers]
         reports = [view.report(job, full=notes) if job else Report("") for job in jobs]
         turns_report = part("history", "compare").turns_report
         built = turns_report(turns, run.pairs, reports, run.labels)
-        return printed(built, notes=notes)
+        return rendered(built, notes=notes)
 
     return close(
         document=turns,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from functools import partial
 
 import click
 from msgspec.structs import replace
@@ -18,9 +19,8 @@ from jaxtui.commands.terminal import in_colour, width_of
 from jaxtui.model import Case, Experiment
 from jaxtui.selection import SizedOp
 from jaxtui.state import Job, State
-from jaxtui.text import join_painted
+from jaxtui.ui.report import PROSE, Fitted, written
 from jaxtui.view import bench, stopwatch
-from jaxtui.view.text import COLUMNS, ansi
 
 
 @named("lie", "jaxtui lie", "jaxtui lie matmul:4k --json")
@@ -65,8 +65,8 @@ def command(common: Common, /, *, op: str | None, as_json: bool) -> int:
     results = bench.collect(driver.state.host, cases, job)
 
     def text(job: Job) -> str:
-        lines = stopwatch.first_minute(job, width_of(sys.stdout) or COLUMNS)
-        return join_painted([ansi(line, colour=in_colour()) for line in lines])
+        lines = Fitted(partial(stopwatch.first_minute, job))
+        return written(lines, width_of(sys.stdout) or PROSE, colour=in_colour())
 
     return close(
         document=stopwatch.Document.of_run(results, job),

@@ -22,6 +22,7 @@ from jaxtui.commands.terminal import (
 from jaxtui.model import SelectionError
 from jaxtui.plot import HEIGHT, WIDEST, Picture
 from jaxtui.signals import interrupt
+from jaxtui.text import wrap
 from jaxtui.ui.report import Report, terminal
 from jaxtui.view import words
 from jaxtui.view.document import encode
@@ -33,7 +34,6 @@ from jaxtui.view.export import (
     check,
     write,
 )
-from jaxtui.view.text import wrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,7 @@ def folded(text: str) -> str:
     """A program: on a terminal, its lines are broken between words."""
     if (width := width_of(sys.stdout)) is None:
         return text
-    return "\n".join(wrap(line, later="    ", width=width) for line in text.split("\n"))
+    return "\n".join(wrap(line, width, "    ") for line in text.split("\n"))
 
 
 def plot(picture: Picture | None, elsewhere: int) -> str:

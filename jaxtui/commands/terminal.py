@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from jaxtui.commands import CannotRun
 from jaxtui.signals import interrupt
-from jaxtui.text import PLAIN, visible
+from jaxtui.text import PLAIN, visible, wrap
 
 if TYPE_CHECKING:
     import asyncio
@@ -99,11 +99,10 @@ def say(text: str, *, fails: bool = False) -> None:
         wipe()
         if (width := width_of(sys.stderr)) is not None:
             # Only now: the app's engine is started before this is imported.
-            from jaxtui.view.text import wrap
 
             lines = text.split("\n")
             text = "\n".join(
-                line if len(line) <= width else wrap(line, later="  ", width=width)
+                line if len(line) <= width else wrap(line, width, "  ")
                 for line in lines
             )
         if sys.stderr is not None:

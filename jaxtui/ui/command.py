@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable, Coroutine
 from inspect import iscoroutinefunction, unwrap
 from typing import Any, cast
@@ -14,32 +13,14 @@ from jaxtui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.commands.common import Common, composed, engine_flags, named, no_history
 from jaxtui.commands.engine import Driver
 from jaxtui.commands.options import json_flag
-from jaxtui.commands.output import Exports, close, export_flags
-from jaxtui.commands.terminal import in_colour, width_of
+from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.model import Work
 from jaxtui.session import Session
 from jaxtui.state import Purpose, State
 from jaxtui.ui.outcome import Outcome
-from jaxtui.ui.report import Report, terminal
 
 Build = Callable[..., Work | Coroutine[Any, Any, None]]
 """Returns the work; or has the driver do several."""
-
-
-def printed(report: Report, *, notes: bool | None = None) -> str:
-    """A report as stdout shows it: on a terminal of its width, else as a whole.
-
-    Args:
-        report: what to say.
-        notes: the answer comes last, after notes in full or each in a line.
-    """
-    return terminal(
-        report,
-        width_of(sys.stdout),
-        colour=in_colour(),
-        full=notes,
-        hint="--notes prints every note in full.",
-    )
 
 
 def measures(
@@ -99,7 +80,7 @@ def measures(
             def text() -> str:
                 report = outcome.report(result, state)
                 # People see the last lines: below a plot, these are the answer.
-                return printed(report, notes=True if report.picture else None)
+                return rendered(report, notes=True if report.picture else None)
 
             return close(
                 document=result,

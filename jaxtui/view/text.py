@@ -11,59 +11,9 @@ import math
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
-
-from jaxtui import format as fmt
-from jaxtui.plot import COLORS, HEAT, SERIES, Color, on_heat
-from jaxtui.text import Painted, visible
-
-COLUMNS = 80
-"""The columns of text that a command prints, however wide the terminal is."""
-
-
-def _rgb(color: Color, ground: int = 38) -> str:
-    return f"{ground};2;{';'.join(map(str, color))}"
-
-
-COLOURS = {
-    "pass": "32",
-    "low": "33",
-    "impossible": "35",
-    "fail": "31",
-    "danger": "1;31",
-    "bad": "31",
-    "skipped": "2",
-    "check-pass": "32",
-    "check-low": "33",
-    "check-fail": "31",
-    "check-none": "2",
-    "check-low-selected": "7;33",
-    "check-fail-selected": "7;31",
-    "badge": "7",
-    "badge-pass": "7;32",
-    "badge-low": "7;33",
-    "badge-impossible": "7;35",
-    "badge-fail": "7;31",
-    "badge-skipped": "7",
-    "muted": "2",
-    "unknown": "2",
-    "head": "2",
-    "title": "1",
-    "strong": "1",
-    "faster": "32",
-    "slower": "33",
-    "note": "33",
-    **{role: _rgb(COLORS[place]) for role, place in SERIES.items()},
-    **{f"bar-{role}": _rgb(COLORS[place]) for role, place in SERIES.items()},
-    **{f"series-{place}": _rgb(color) for place, color in enumerate(COLORS)},
-    **{
-        f"heat-{level}": f"{_rgb(on_heat(level))};{_rgb(color, 48)}"
-        for level, color in enumerate(HEAT)
-    },
-}
-"""ANSI codes of the roles that have a colour on a command line."""
 
 _WHOLE = re.compile(r"`[^`]+`|\d [nµm]?s\b|\d %|\d [kMGTP]?i?(?:B|FLOP)(?:/s)?\b")
 """Commands, so that they can be copied, and figures with their units."""
@@ -182,16 +132,6 @@ def plain(line: Line) -> str:
     return "".join(span.text for span in line)
 
 
-def ansi(line: Line, *, colour: bool) -> str:
-    """A line in the colours of its roles, or without any."""
-    if not colour:
-        return plain(line)
-    codes = [(visible(span.text), COLOURS.get(span.role)) for span in line]
-    return Painted(
-        "".join(f"\x1b[{code}m{text}\x1b[0m" if code else text for text, code in codes)
-    )
-
-
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -259,57 +199,6 @@ def large(text: str, width: int, height: int) -> list[str]:
         line = "".join(("█" if char == "1" else " ") * 2 * size for char in pixels)
         lines += [line] * size
     return lines
-
-
-def wrap(*texts: str, later: str = "", width: int = COLUMNS) -> str:
-    """Paragraphs in lines, each as far in as its text; nothing for an empty one.
-
-    ``later`` is a further indent of all lines of a paragraph but the first.
-    """
-    lines: list[Line] = []
-    for text in texts:
-        margin = text[: len(text) - len(text.lstrip())]
-        span = Span(text.strip())
-        lines += fold((span,), width, margin, margin + later, whole_words=True)
-    return "\n".join(map(plain, lines))
-
-
-def table(
-    head: Sequence[str],
-    rows: Iterable[Sequence[fmt.Cell]],
-    right: Collection[str] = (),
-) -> str:
-    """The rows under their heads, two blanks apart.
-
-    ``right`` names the heads of columns of figures: each in one unit, at the right.
-    """
-    return whole(columns(head, rows, right)).text()
-
-
-def columns(
-    head: Sequence[str],
-    rows: Iterable[Sequence[fmt.Cell]],
-    right: Collection[str] = (),
-    grows: str = "",
-) -> tuple[Column, ...]:
-    """Rows as columns.
-
-    Args:
-        head: of each column, its key as well.
-        rows: texts and figures.
-        right: the heads of columns of figures: each in one unit, at the right.
-        grows: the head of the column that takes what the others leave, and is cut.
-    """
-    widths = []
-    for name, column in zip(head, zip(head, *rows, strict=True), strict=True):
-        write: Callable[[fmt.Cell], str] = fmt.alike(column) if name in right else str
-        top, *cells = (visible(write(cell), line=True) for cell in column)
-        lines = [(Span(cell),) for cell in cells]
-        right_hand = name in right
-        widths.append(
-            Column(name, top, lines, right=right_hand, grows=name == grows != "")
-        )
-    return tuple(widths)
 
 
 # Tables on a screen: columns drop out where there is no room.

@@ -18,7 +18,7 @@ from jaxtui.commands.common import (
     python_flag,
 )
 from jaxtui.commands.options import json_flag
-from jaxtui.commands.output import close
+from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
 from jaxtui.features.audit import child as audits
 from jaxtui.features.audit import judge as analysis
@@ -27,7 +27,6 @@ from jaxtui.features.audit.messages import Witness
 from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.text import join_painted
-from jaxtui.ui.command import printed
 from jaxtui.ui.report import UNLIMITED, written
 
 
@@ -74,7 +73,7 @@ def command(
         lines = Group(*[*view.excerpts(audit)][:-1])
         width = width_of(sys.stdout) or UNLIMITED
         excerpts = written(lines, width, colour=in_colour())
-        return join_painted([printed(view.report(audit)), excerpts], "\n\n").rstrip()
+        return join_painted([rendered(view.report(audit)), excerpts], "\n\n").rstrip()
 
     code = CASE_FAILED if audit.findings else FINE
     if status != 0 or witness is None:

@@ -11,7 +11,7 @@ import click
 from jaxtui.commands import CASE_FAILED, FINE
 from jaxtui.commands.common import Whole, flag, named, valued
 from jaxtui.commands.options import Parsed, json_flag
-from jaxtui.commands.output import Exports, close, export_flags
+from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.progress import confirm
 from jaxtui.commands.terminal import print_stdout
 from jaxtui.features.history import report as view
@@ -19,7 +19,6 @@ from jaxtui.format import plural
 from jaxtui.history.store import Filter, History
 from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
-from jaxtui.ui.command import printed
 
 _AGO = re.compile(r"(\d+)\s*(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -97,7 +96,7 @@ def command(
 
     def text() -> str:
         if page.rows or page.unreadable:
-            return printed(view.listing(page))
+            return rendered(view.listing(page))
         if wanted == Filter():
             return (
                 "The history is empty: `jaxtui` and `jaxtui bench` save measurements in"

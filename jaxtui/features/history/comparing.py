@@ -12,12 +12,11 @@ from jaxtui.analysis.comparison import Side, pairs
 from jaxtui.commands import FINE, SLOWER, UNDECIDED
 from jaxtui.commands.common import flag, named, valued
 from jaxtui.commands.options import Parsed, json_flag
-from jaxtui.commands.output import close
+from jaxtui.commands.output import close, rendered
 from jaxtui.features.history.compare import Pairs, gate, markdown_line, report, side
 from jaxtui.history.store import History, UnknownEntryError
 from jaxtui.model import SelectionError
 from jaxtui.text import visible
-from jaxtui.ui.command import printed
 from jaxtui.view import document
 
 
@@ -73,7 +72,7 @@ def command(
     def text() -> str:
         if markdown:
             return markdown_line(compared, judged)
-        return printed(report(compared, judged=judged), notes=True)
+        return rendered(report(compared, judged=judged), notes=True)
 
     return close(document=Pairs.of(compared), text=text, as_json=as_json, code=code)
 

@@ -34,7 +34,7 @@ from jaxtui.model.remark import SelectionError
 from jaxtui.plot import COLORS, WIDEST
 from jaxtui.selection import choose
 from jaxtui.text import Painted, join_painted
-from jaxtui.ui.report import written
+from jaxtui.ui.report import PROSE, written
 from jaxtui.view import words
 from jaxtui.view.document import (
     FailureRow,
@@ -45,7 +45,6 @@ from jaxtui.view.document import (
     StepRow,
     problem,
 )
-from jaxtui.view.text import COLUMNS
 
 
 def _lesson(name: str) -> Lesson:
@@ -193,7 +192,7 @@ class _Course(Driver):
             if not self._as_json:
                 trouble = words.why(run.outcome.problem)
                 page = _page(lesson, number, run, Attempt(guessed, run, trouble))
-                if drawing := plot(page.figures.picture, elsewhere=COLUMNS):
+                if drawing := plot(page.figures.picture, elsewhere=PROSE):
                     print_stdout(join_painted((drawing, "")))
                 print_stdout(_text(page.ending()))
             if run.outcome.problem is None and (

@@ -42,7 +42,7 @@ from jaxtui.commands.options import (
     one_size,
     own_arguments,
 )
-from jaxtui.commands.output import Exports, close, export_flags
+from jaxtui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.commands.terminal import STDERR, PassedOn, say
 from jaxtui.engine import children, traces
 from jaxtui.features.profile import report as view
@@ -61,7 +61,6 @@ from jaxtui.model.profile import (
 )
 from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
-from jaxtui.ui.command import printed
 from jaxtui.view import words
 from jaxtui.view.devices import finding_text
 
@@ -294,7 +293,7 @@ class _Shown:
             shown = report
             if self._before is not None:
                 shown = difference(self._before, document, by)
-            text = partial(printed, shown)
+            text = partial(rendered, shown)
             contents = partial(files.contents, profile, document, report, by)
         return close(
             document=document,

@@ -25,7 +25,7 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.output import close, folded
+from jaxtui.commands.output import close, folded, rendered
 from jaxtui.commands.terminal import say
 from jaxtui.features.program import report as program
 from jaxtui.model import (
@@ -38,7 +38,6 @@ from jaxtui.model import (
 from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.model.remark import SelectionError
 from jaxtui.text import join_painted
-from jaxtui.ui.command import printed
 from jaxtui.view import words
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
@@ -141,7 +140,7 @@ class Inspecting(Driver):
 
 
 def _text(inspected: Inspected, stage: str | None) -> str:
-    parts = [printed(program.report(inspected))]
+    parts = [rendered(program.report(inspected))]
     if stage is None:
         parts.append(folded(program.entry(program.hlo(inspected.hlo))))
     for name in TEXTS:

@@ -20,7 +20,7 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.output import close, folded
+from jaxtui.commands.output import close, folded, rendered
 from jaxtui.features.program import report as program
 from jaxtui.features.program.command import Inspecting
 from jaxtui.machine.topologies import parse
@@ -31,7 +31,6 @@ from jaxtui.model import (
 from jaxtui.model.programs import LIMIT_SECONDS
 from jaxtui.model.remark import SelectionError
 from jaxtui.text import join_painted
-from jaxtui.ui.command import printed
 
 
 @named(
@@ -111,7 +110,7 @@ def command(
             inspected, topology=row, host=state.host, devices=state.devices
         )
         return join_painted(
-            [printed(report), *([folded(inspected.hlo)] if hlo else [])], "\n\n"
+            [rendered(report), *([folded(inspected.hlo)] if hlo else [])], "\n\n"
         )
 
     return close(
