@@ -68,7 +68,6 @@ LATER = {
     ),
     *(
         "jaxtui.features.audit.report",
-        "jaxtui.ui.report",
         "jaxtui.features.profile.report",
     ),
 }

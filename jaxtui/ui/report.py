@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.constrain import Constrain
@@ -47,8 +46,7 @@ Cell = Text | str | Line
 """A cell of a table; spans of a line have their roles."""
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(Struct, frozen=True):
     """Cells below a head."""
 
     head: str
@@ -87,8 +85,7 @@ def joined(lines: Iterable[Cell]) -> Text:
     return Text("\n").join(map(as_text, lines))
 
 
-@dataclass(frozen=True)
-class _Tail:
+class _Tail(Struct, frozen=True):
     """A cell whose end stays where it is cut."""
 
     cell: Text
@@ -111,8 +108,7 @@ class _Tail:
 AnyColumn = Column | KeyedColumn
 
 
-@dataclass(frozen=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """A table of a report."""
 
     columns: Sequence[AnyColumn]
@@ -194,8 +190,7 @@ def table(
     return Rows(columns, title)
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """A remark of the engine as a note."""
 
     remark: Remark
@@ -291,8 +286,7 @@ def _sentences(group: Sequence[AnyNote]) -> list[Text]:
     return [*lines, *filter(None, [styled(" ".join(filter(None, advice)))])]
 
 
-@dataclass(frozen=True)
-class Notes:
+class Notes(Struct, frozen=True):
     """Sentences that qualify a result, each with its rows, the worst first."""
 
     notes: Sequence[AnyNote]
@@ -341,8 +335,7 @@ def _in_a_line(group: Sequence[AnyNote], width: int) -> Text:
     return styled(brief)
 
 
-@dataclass(frozen=True)
-class Plot:
+class Plot(Struct, frozen=True):
     """A picture as wide as there is room, up to a width that stretches it no more."""
 
     picture: Picture
@@ -363,8 +356,7 @@ def _row(row: Row) -> Text:
     )
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True):
     """The report of a feature."""
 
     title: str
@@ -399,8 +391,7 @@ class Report:
         return as_text(self.verdict)
 
 
-@dataclass(frozen=True)
-class AnswerLast:
+class AnswerLast(Struct, frozen=True):
     """A report for a command line, whose last lines people see."""
 
     report: Report
@@ -441,8 +432,7 @@ def _apart(
         yield from console.render(block, prose if is_text else options)
 
 
-@dataclass(frozen=True)
-class Fitted:
+class Fitted(Struct, frozen=True):
     """Lines that are made for the width there is."""
 
     write: Callable[[int], Iterable[RenderableType | Line]]
@@ -487,7 +477,7 @@ def terminal(
         hint: the way to have the notes in full.
     """
     if width is None:
-        report = dataclasses.replace(report, picture=None)
+        report = replace(report, picture=None)
     shown = report if full is None else AnswerLast(report, full, hint)
     return written(shown, width or UNLIMITED, colour=colour)
 
@@ -513,7 +503,7 @@ _FONT = re.compile(r"@font-face \{.*?\}\s*", re.DOTALL)
 
 def svg(report: Report) -> str:
     """A picture of what a terminal shows, the plot first."""
-    parts: list[RenderableType] = [dataclasses.replace(report, picture=None)]
+    parts: list[RenderableType] = [replace(report, picture=None)]
     if report.picture:
         parts = [Plot(report.picture, SVG_PLOT), "", *parts]
     title = " · ".join(filter(None, (report.title, report.host)))
