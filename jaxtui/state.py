@@ -404,11 +404,13 @@ def begin_run(
         number: of the run.
         purpose: what it is for.
         work: what it does.
-        before_seconds: since the first process of several was asked for.
+        before_seconds: since the first of several was asked for.
     """
     cases = work.cases if isinstance(work, Experiment) else ()
     job = Job(number, purpose, work, cases=tuple(map(CaseState, cases)))
     job = replace(job, indices=tuple(range(len(cases))))
+    if isinstance(work, Check):  # the clock goes on from test to test
+        job = replace(job, before_seconds=before_seconds)
     before, series = state.jobs.get(purpose), state.series.get(purpose)
     if before is not None and before.between and isinstance(series, Repetition):
         kept = before.cases
