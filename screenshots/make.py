@@ -115,8 +115,8 @@ async def classroom(app: JaxtuiApp, pilot: Screen) -> None:
 async def check(app: JaxtuiApp, pilot: Screen) -> None:
     """The health check, to its end."""
     await pilot.press("c")
-    await until(pilot, lambda: app.session.state.checking)
-    await until(pilot, lambda: not app.session.state.checking)
+    await until(pilot, lambda: app.session.state.playing == "check")
+    await until(pilot, lambda: not app.session.state.busy)
 
 
 async def lesson(app: JaxtuiApp, pilot: Screen) -> None:
