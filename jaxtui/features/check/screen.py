@@ -85,7 +85,7 @@ class CheckScreen(ReportScreen):
 
     def on_mount(self) -> None:
         exam = exam_of(self.base.session.state)
-        if exam is not None and exam.level != self.level:
+        if exam is not None and (exam.level, self.level) == ("quick", "full"):
             self.call_after_refresh(self.perform, "again")
 
     @property
