@@ -79,8 +79,8 @@ class Original:
             libc.prctl(_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
     def close(self) -> None:
-        self._socket.close()
-        self._process.wait()
+        with self._process:
+            self._socket.close()
 
 
 @contextlib.contextmanager
