@@ -43,7 +43,7 @@ from jaxtui.session import Session, following
 from jaxtui.state import EMPTY, Series, State, begin_run, reduce, with_past, with_series
 from jaxtui.view import words
 from jaxtui.view.bench import collect
-from jaxtui.view.devices import failure_text
+from jaxtui.view.findings import failure_text
 
 _Result = TypeVar("_Result")
 

@@ -37,40 +37,21 @@ from jaxtui.commands.common import (
 )
 from jaxtui.commands.terminal import broken, prepare_streams, say, settle
 from jaxtui.engine.process import EngineOptions, EngineProcess
-from jaxtui.registry import COMMANDS as OF_FEATURES
-from jaxtui.registry import part
+from jaxtui.registry import COMMANDS
 from jaxtui.signals import interrupt
 from jaxtui.text import did_you_mean
-
-COMMANDS = sorted(
-    (
-        *OF_FEATURES,
-        "bench",
-        "check",
-        "devices",
-        "lie",
-        "ops",
-        "schema",
-    )
-)
-"""The commands of features, and the modules of ``jaxtui.commands``."""
 
 
 class Commands(click.Group):
     """A group that imports a command when it is used, and suggests the nearest one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return COMMANDS
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        if (module := COMMANDS.get(cmd_name)) is None:
             return None
-        commands = (
-            part(*OF_FEATURES[cmd_name].split("."))
-            if cmd_name in OF_FEATURES
-            else import_module(f"jaxtui.commands.{cmd_name}")
-        )
-        command: click.Command = commands.command
+        command: click.Command = import_module(f"jaxtui.{module}").command
         return command
 
     def format_options(

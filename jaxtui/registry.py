@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 FEATURES = (
+    "devices",
     "audit",
     "check",
     "crossover",
@@ -25,17 +26,22 @@ FEATURES = (
 )
 
 COMMANDS = {
-    "audit": "audit.command",
-    "check": "check.command",
-    "compare": "history.comparing",
-    "compile": "program.compiling",
-    "crossover": "crossover.command",
-    "history": "history.command",
-    "hlo": "program.command",
-    "learn": "lessons.command",
-    "links": "links.command",
-    "profile": "profile.command",
-    "roofline": "roofline.command",
+    "audit": "features.audit.command",
+    "bench": "commands.bench",
+    "check": "features.check.command",
+    "compare": "features.history.comparing",
+    "compile": "features.program.compiling",
+    "crossover": "features.crossover.command",
+    "devices": "features.devices.command",
+    "history": "features.history.command",
+    "hlo": "features.program.command",
+    "learn": "features.lessons.command",
+    "lie": "commands.lie",
+    "links": "features.links.command",
+    "ops": "commands.ops",
+    "profile": "features.profile.command",
+    "roofline": "features.roofline.command",
+    "schema": "commands.schema",
 }
 """The modules of the commands."""
 

@@ -30,8 +30,8 @@ from jaxtui.session import RunRefusedError, Session, following
 from jaxtui.signals import Stop, interrupt
 from jaxtui.state import EMPTY, State
 from jaxtui.view import words
-from jaxtui.view.devices import failure_text, finding_text
 from jaxtui.view.document import Outcome
+from jaxtui.view.findings import failure_text, finding_text
 from jaxtui.view.progress import extent_text
 
 _Result = TypeVar("_Result")

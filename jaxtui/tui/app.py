@@ -28,7 +28,6 @@ from jaxtui.signals import interrupt
 from jaxtui.state import RUNNING
 from jaxtui.tui import colors, pace, themes
 from jaxtui.tui.base import PATIENCE_SECONDS, BaseApp
-from jaxtui.tui.devices import DevicesPane
 from jaxtui.tui.line import LineScreen
 from jaxtui.tui.pane import (
     ANYWHERE,
@@ -205,14 +204,16 @@ class JaxtuiApp(BaseApp):
         yield StatusLine(self.clock).data_bind(JaxtuiApp.state)
         with TabbedContent(initial="devices"):
             with TabPane("1 Devices", id="devices"):
-                yield DevicesPane()
+                yield part("devices", "screen").DevicesPane()
             for number, tab in enumerate(LATE, 2):
                 yield TabPane(f"{number} {tab.capitalize()}", id=tab)
         yield MessageLine().data_bind(JaxtuiApp.state)
         yield KeysLine()
 
     def on_mount(self) -> None:
-        devices = self.panes["devices"] = self.query_one(DevicesPane)
+        devices = self.panes["devices"] = self.query_one("#devices", TabPane).query_one(
+            Pane
+        )
         devices.take_focus()
         self.watch(devices, "disturbed", self._tell_tab)
         # The keys of a tab are those of the pane in it: the focus stays there.
@@ -413,7 +414,7 @@ class JaxtuiApp(BaseApp):
 
     def open_classroom(self) -> None:
         """Open the class view of the case that the tab Devices offers."""
-        case = self.query_one(DevicesPane).case
+        case = self.query_one(part("devices", "screen").DevicesPane).case
         part("timeline", "classroom").open_classroom(self, case)
 
     # Keys.
@@ -590,9 +591,7 @@ class JaxtuiApp(BaseApp):
         self.show_tab("devices")
 
     def _show_recorded(self, name: str) -> None:
-        from jaxtui.tui.recorded import RecordedScreen
-
-        self.push_screen(RecordedScreen(name))
+        self.push_screen(part("devices", "recorded").RecordedScreen(name))
 
     def _perform_on(self, node: DOMNode, action: str) -> None:
         """Do an action of a node; its pane, or the app, says why it cannot be done."""

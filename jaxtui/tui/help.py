@@ -14,11 +14,8 @@ from textual.widgets import Static
 
 from jaxtui.registry import parts
 from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.devices import WIDER, DevicesPane
 from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.pane import Pane
-from jaxtui.tui.recorded import RecordedScreen
-from jaxtui.tui.widgets.hardware import Hardware
+from jaxtui.tui.pane import WIDER, Pane
 from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 
@@ -27,20 +24,16 @@ Rows = list[tuple[str, str]]
 
 EVERYWHERE = "On every tab"
 
-PLACES: tuple[
-    type[Pane] | type[Screen[Any]] | type[PlotReader] | type[Hardware], ...
-] = (
-    DevicesPane,
-    Hardware,
+PLACES: tuple[type[Pane] | type[Screen[Any]] | type[PlotReader], ...] = (
     *(
         kind
-        for screen in (*parts("screen"), *parts("classroom"))
+        for trade in ("screen", "hardware", "classroom", "recorded")
+        for screen in parts(trade)
         for kind in vars(screen).values()
         if getattr(kind, "HELP", "") and kind.__module__ == screen.__name__
     ),
     BenchPane,
     PlotReader,
-    RecordedScreen,
     ExportScreen,
 )
 """Classes with keys of their own; ``HELP`` is the heading."""
@@ -91,7 +84,7 @@ GLOSSARY = {
 _CASE = ("op", "size", "dtype", "device", "mode")
 
 SAID = {
-    DevicesPane.HELP: (
+    "On the tab Devices": (
         *("id", "process", "coords", "core", "slice", "memory", "rate"),
         *("verdict", "simulated"),
     ),

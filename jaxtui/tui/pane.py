@@ -19,6 +19,9 @@ from jaxtui.tui.state import EMPTY, State
 WIDE_COLUMNS = 100
 """The columns from which there is room for two things side by side."""
 
+WIDER = 120
+"""The columns from which details stand beside the rest unasked."""
+
 
 Key = tuple[str, str, str, str]
 """Key or keys, action, label, and what it does in a sentence."""

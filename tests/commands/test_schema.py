@@ -48,12 +48,12 @@ def test_every_command_with_a_document_has_a_schema() -> None:
     assert with_json == set(DOCUMENTS)
 
 
-def test_it_prints_one_or_all(tmp_path: Path) -> None:
-    assert ended(tmp_path, "schema").stdout.split() == [*DOCUMENTS]
-    bench = json.loads(ended(tmp_path, "schema", "bench").stdout)
+def test_it_prints_one_or_all() -> None:
+    assert ended("schema").stdout.split() == [*DOCUMENTS]
+    bench = json.loads(ended("schema", "bench").stdout)
     assert bench["anyOf"][0]["$ref"] == "#/$defs/Results"
     assert "measurements" in bench["$defs"]["Results"]["properties"]
-    learn = json.loads(ended(tmp_path, "schema", "learn").stdout)
+    learn = json.loads(ended("schema", "learn").stdout)
     assert len(learn["anyOf"]) == 2
 
 

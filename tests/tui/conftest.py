@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from textual.screen import Screen
 
+from jaxtui.features.devices.load_panel import LoadPanel
 from jaxtui.features.timeline import loops
-from jaxtui.tui.widgets.load import LoadPanel
 
 TICK_SECONDS = 0.01
 """Between two redraws of the apps that are tested."""

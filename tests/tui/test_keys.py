@@ -18,6 +18,9 @@ from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
 from jaxtui.features.check.screen import CheckScreen
+from jaxtui.features.devices.hardware import Hardware
+from jaxtui.features.devices.recorded import RecordedScreen
+from jaxtui.features.devices.screen import DevicesPane
 from jaxtui.features.history.screen import HistoryPane, HistoryTable
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.screen import LearnPane
@@ -42,15 +45,12 @@ from jaxtui.model import (
 from jaxtui.tui.app import TABS, JaxtuiApp
 from jaxtui.tui.bench import BenchPane
 from jaxtui.tui.bench_plot import Pictures
-from jaxtui.tui.devices import DevicesPane
 from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.tui.export import ExportScreen
 from jaxtui.tui.form import CaseForm
 from jaxtui.tui.help import HelpScreen
 from jaxtui.tui.open_file import OpenFile
-from jaxtui.tui.recorded import RecordedScreen
 from jaxtui.tui.widgets.choice import ChoicePopup
-from jaxtui.tui.widgets.hardware import Hardware
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
 from tests.fake_engine import FakeEngine, at_once, tpu_devices

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 from textual.pilot import Pilot
 
+from jaxtui.features.devices.load_panel import LoadPanel
 from jaxtui.tui import themes
-from jaxtui.tui.widgets.load import LoadPanel
 from tests.fake_engine import FakeEngine, tpu_devices
 from tests.tui.driving import app_on, until, until_ready
 

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from jaxtui.features.devices.report import explain
 from jaxtui.machine.topologies import devices, names
 from jaxtui.model import Device
 from jaxtui.view.chipmap import DOT, layout, neighbour, render
-from jaxtui.view.devices import explain
 from jaxtui.view.text import Line, device_at, plain
 
 SIZES = [(36, 10), (78, 9), (48, 30)]

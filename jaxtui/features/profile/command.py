@@ -62,7 +62,7 @@ from jaxtui.model.profile import (
 from jaxtui.model.remark import SelectionError
 from jaxtui.signals import interrupt
 from jaxtui.view import words
-from jaxtui.view.devices import finding_text
+from jaxtui.view.findings import finding_text
 
 RUNNER = "jaxtui.features.profile.measure.capture"
 

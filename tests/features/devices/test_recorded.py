@@ -8,7 +8,7 @@ import pytest
 from textual import events
 from textual.widgets import Static
 
-from jaxtui.tui.recorded import RecordedScreen
+from jaxtui.features.devices.recorded import RecordedScreen
 from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.choice import ChoicePopup
 from jaxtui.tui.widgets.device_table import DeviceTable

@@ -9,13 +9,10 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from jaxtui import format as fmt
-from jaxtui.machine import processes
+from jaxtui.features.devices.load import NEARLY_FULL
 from jaxtui.machine.topologies import FAMILIES
 from jaxtui.model import (
     Device,
-    EngineFailed,
-    Failure,
-    Holder,
     Host,
     Remark,
     RoofsMeasured,
@@ -25,11 +22,9 @@ from jaxtui.model.machine import chip_count, hostnames, slice_count
 from jaxtui.model.measurement import is_vague
 from jaxtui.state import State
 from jaxtui.ui.report import Report, Rows, gather
-from jaxtui.view import chipmap, words
+from jaxtui.view import chipmap
 from jaxtui.view.document import machine
-from jaxtui.view.load import NEARLY_FULL
-from jaxtui.view.text import Column, Line, Span, fold, meter, plain
-from jaxtui.view.words.machine import process
+from jaxtui.view.text import Column, Line, Span, fold, meter
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""
@@ -390,68 +385,6 @@ def facts(
             padded = Span(f"{name}  ".ljust(room), "muted")
             lines += fold((padded, Span(value)), width, "", margin)
     return lines
-
-
-# What is to be known of the machine.
-
-
-def finding_lines(remark: Remark) -> list[Line]:
-    """Write a finding: the problem, the advice, the original text.
-
-    The first line has the severity as its role.
-    """
-    title = f"{remark.severity}: {words.sentence(remark)}"
-    lines: list[Line] = [(Span(title, remark.severity),)]
-    if advice := words.advice(remark):
-        lines.append((Span(advice),))
-    original = remark.detail.splitlines()
-    return lines + [(Span(line, "muted"),) for line in original if line]
-
-
-def finding_text(remark: Remark) -> str:
-    """Write a finding in plain lines, all but the first of them indented."""
-    return "\n  ".join(map(plain, finding_lines(remark)))
-
-
-def _holder_text(holder: Holder) -> str:
-    opened = f" has {', '.join(holder.paths)} open" if holder.paths else ""
-    return f"{process(processes.facts(holder))}{opened}"
-
-
-def failure_lines(failed: EngineFailed | Failure, width: int) -> list[Line]:
-    """Write a failure: the problem, the advice, and the holders of the accelerator."""
-    remark = failed.remark
-    lines = fold((Span(words.sentence(remark), "error"),), width)
-    lines += fold((Span(words.advice(remark)),), width)
-    for holder in failed.holders if isinstance(failed, EngineFailed) else ():
-        lines += fold((Span(_holder_text(holder)),), width, "", "  ")
-    for line in remark.detail.splitlines():
-        lines += fold((Span(line, "muted"),), width, "  ")
-    return lines
-
-
-SAID = ("hosts-awaited",)
-"""Findings that a failure repeats."""
-
-
-def failure_text(failed: EngineFailed, findings: Sequence[Remark] = ()) -> str:
-    """Write why the engine cannot serve, the advice, the holders of the accelerator,
-    the findings about the machine, and the original text.
-    """
-    remark = failed.remark
-    pid = remark.facts.get("pid")
-    holders = [holder for holder in failed.holders if holder.pid != pid]
-    lines = [words.text(remark)]
-    lines += [f"Held by {process(processes.facts(holder))}." for holder in holders]
-    lines += [
-        finding_text(finding)
-        for finding in findings
-        if finding.severity != "info" and finding != remark and finding.code not in SAID
-    ]
-    if remark.detail:
-        original = [line for line in remark.detail.splitlines() if line]
-        lines += ["The original text:", *(f"  {line}" for line in original)]
-    return "\n".join(lines)
 
 
 def explain(devices: Sequence[Device], host: Host | None = None) -> str:

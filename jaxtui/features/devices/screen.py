@@ -16,27 +16,26 @@ from textual.widgets import Label
 
 from jaxtui import experiments
 from jaxtui import format as fmt
+from jaxtui.features.devices import report as devices
+from jaxtui.features.devices.hardware import Hardware
+from jaxtui.features.devices.load_panel import LoadPanel
 from jaxtui.model import Case, CheckLevel, Experiment, Remark, SelectionError
 from jaxtui.plot import COLORS
 from jaxtui.registry import part
 from jaxtui.state import CaseState, Job
 from jaxtui.tui.case_pane import CASE_KEYS, CasePane
 from jaxtui.tui.colors import series_colors
-from jaxtui.tui.pane import WIDE_COLUMNS, bindings
+from jaxtui.tui.pane import WIDE_COLUMNS, WIDER, bindings
 from jaxtui.tui.state import State
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
-from jaxtui.tui.widgets.hardware import Hardware
-from jaxtui.tui.widgets.load import LoadPanel
 from jaxtui.tui.widgets.panel import Panel, hint
 from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.ui.report import text
 from jaxtui.ui.sheet import Figure, Sheet
-from jaxtui.view import bench, calls, devices, figures, stopwatch
+from jaxtui.view import bench, calls, figures, stopwatch
+from jaxtui.view.findings import failure_lines, finding_lines
 from jaxtui.view.progress import describe, starting
 from jaxtui.view.text import Line, Span, fold, meter
-
-WIDER = 120
-"""The columns from which details stand beside the rest unasked."""
 
 _KEYS = (
     ("enter,r,f5", "run", "Run", "Time the case in the panel."),
@@ -276,7 +275,7 @@ class DevicesPane(CasePane):
         self.details = not self.query_one("#details-panel").display
 
     def action_recorded(self) -> None:
-        from jaxtui.tui import recorded
+        from jaxtui.features.devices import recorded
 
         recorded.choose(self.base, None)
 
@@ -297,7 +296,7 @@ def _urgent(state: State) -> tuple[Remark, ...]:
 
 
 def _finding(finding: Remark, width: int) -> list[Line]:
-    return [row for line in devices.finding_lines(finding) for row in fold(line, width)]
+    return [row for line in finding_lines(finding) for row in fold(line, width)]
 
 
 def _shown_case(state: State) -> CaseState | None:
@@ -423,13 +422,13 @@ def _lines(
     if case is None or state.run is None:
         return _before(state, offer, findings, height, width)
     if case.failure is not None:
-        return devices.failure_lines(case.failure, width)
+        return failure_lines(case.failure, width)
     numpy = figures.numpy_of(case, state.run)
     lines = stopwatch.four_lines(case, state.run, width)
     if state.job is state.run:
         lines.append(_progress(state.run, width))
     if numpy is not None and numpy.failure is not None:
-        lines += devices.failure_lines(numpy.failure, width)
+        lines += failure_lines(numpy.failure, width)
     return lines
 
 
@@ -443,7 +442,7 @@ def _before(
     """Write what Enter runs, or why nothing can run yet."""
     lines: list[Line] = []
     if state.engine == "failed" and state.failed is not None:
-        lines = devices.failure_lines(state.failed, width)
+        lines = failure_lines(state.failed, width)
     else:
         line = Span("Enter ", "title"), Span(_offer_text(state, offer))
         lines = fold(line, width)

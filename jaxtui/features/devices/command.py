@@ -12,9 +12,10 @@ from jaxtui.commands.engine import Driver, refused_topology
 from jaxtui.commands.options import Parsed, json_flag
 from jaxtui.commands.output import close, rendered
 from jaxtui.commands.terminal import say
+from jaxtui.features.devices.report import report
 from jaxtui.machine import topologies
-from jaxtui.view.devices import finding_text, report
 from jaxtui.view.document import Devices
+from jaxtui.view.findings import finding_text
 
 
 @named("devices", "jaxtui devices --json", "jaxtui devices --topology v5litepod-16")

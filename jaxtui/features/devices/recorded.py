@@ -13,6 +13,7 @@ from textual.geometry import Offset
 from textual.reactive import reactive
 from textual.widgets import Static
 
+from jaxtui.features.devices import report as devices
 from jaxtui.machine import topologies
 from jaxtui.tui.base import BaseApp
 from jaxtui.tui.modal import Modal, modal_keys
@@ -21,7 +22,7 @@ from jaxtui.tui.widgets.choice import ChoicePopup, Entry
 from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.tui.widgets.keys_line import KeysLine
 from jaxtui.tui.widgets.panel import Hint, Panel, hint, hints_width
-from jaxtui.view import chipmap, devices
+from jaxtui.view import chipmap
 from jaxtui.view.text import fit
 
 _PLACE = Offset(1, 2)

@@ -1,6 +1,6 @@
 import msgspec
 
-from jaxtui.view.devices import hosts_text
+from jaxtui.features.devices.report import hosts_text
 from jaxtui.view.document import Devices
 from tests.fake_engine import HOST, cpu_devices
 

@@ -74,7 +74,7 @@ class LoadPanel(Panel):
     def _lines(self, width: int) -> list[Line]:
         if not self._loads:
             return []
-        from jaxtui.view import load
+        from jaxtui.features.devices import load
 
         gauges = load.gauges(tuple(self._loads), tuple(self._devices))
         return load.lines(gauges, width, max(1, self.content_size.height))

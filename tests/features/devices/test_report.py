@@ -6,11 +6,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.features.devices import report as view
+from jaxtui.features.devices.report import Product
 from jaxtui.machine import topologies
 from jaxtui.model import Device, EngineFailed, Holder, Topology
 from jaxtui.tui.state import EMPTY
-from jaxtui.view import devices as view
-from jaxtui.view.devices import Product
+from jaxtui.view.findings import failure_lines
 from jaxtui.view.text import Column, Line, fit, plain
 from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
@@ -147,7 +148,7 @@ def test_titles_details_and_failures() -> None:
         remark=told("The TPU is held.", "End it.", "libtpu: [busy]\nmore"),
         holders=(holder,),
     )
-    lines = text(view.failure_lines(failed, 40))
+    lines = text(failure_lines(failed, 40))
     assert lines.startswith("The TPU is held.\nEnd it.\n")
     assert "4242" in lines
     assert lines.endswith("  libtpu: [busy]\n  more")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jaxtui.features.devices import load
 from jaxtui.machine import load as machine
 from jaxtui.machine.load import Load
-from jaxtui.view import load
 from jaxtui.view.text import plain
 from tests.fake_engine import tpu_devices
 

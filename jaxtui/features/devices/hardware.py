@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
 
+from jaxtui.features.devices import report as devices
 from jaxtui.model import Device, Remark
 from jaxtui.registry import part
 from jaxtui.tui.base import base
@@ -19,7 +20,7 @@ from jaxtui.tui.widgets.chip_map import ChipMap
 from jaxtui.tui.widgets.device_table import DeviceTable
 from jaxtui.tui.widgets.panel import Panel, hint, hints_width
 from jaxtui.ui.sheet import Sheet
-from jaxtui.view import chipmap, devices, rates, words
+from jaxtui.view import chipmap, rates, words
 from jaxtui.view.text import Column, fit, plain
 
 LOW = 14

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from textual.widgets import Input, TabbedContent
 
+from jaxtui.features.devices.screen import DevicesPane, FirstMinute
 from jaxtui.machine import topologies
 from jaxtui.model import (
     CaseFailed,
@@ -21,7 +22,6 @@ from jaxtui.model import (
 )
 from jaxtui.state import RUNNING
 from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.devices import DevicesPane, FirstMinute
 from jaxtui.tui.state import EMPTY
 from jaxtui.tui.status import MessageLine, StatusLine
 from jaxtui.tui.widgets.chip_map import ChipMap

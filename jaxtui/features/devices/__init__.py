@@ -1,0 +1,1 @@
+"""The devices of a machine: what there is, how they sit, how full they are."""
