@@ -298,6 +298,9 @@ class _Peers:
             return None
         if reading.unit not in COMPARED_UNITS:
             return None
+        if reading.ci_low is not None and reading.ci_low == reading.ci_high:
+            # One round, as on a busy machine: it may as well be chance.
+            return None
         if thresholds.on_host(device) and reading.test in HOST_TESTS:
             # It is the host that copies to itself and calls itself.
             return None

@@ -306,6 +306,9 @@ def test_who_is_not_compared() -> None:
     assert overall(judge(slow, mixed)) == "pass"
     sizes = [reading(1e12), reading(1e11, device="tpu:1", what="matmul 64 float32")]
     assert overall(judge(sizes, tpus())) == "pass"
+    low = reading(1e11, device="tpu:1", ci_low=1e11, ci_high=1e11, confidence=0.0)
+    once = [reading(1e12), low, reading(1e12, device="tpu:2")]
+    assert overall(judge(once, tpus())) == "pass", "one round"
     bad = reading(device="tpu:1", **(wrong() | {"measured": 500e12}))
     found = judge([reading(100e12), bad], tpus())
     assert [one.word for one in found] == ["pass", "fail"]
