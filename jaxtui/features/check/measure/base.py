@@ -35,6 +35,8 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Context:
+    """What a test is given: what was asked for, the machine, and its devices."""
+
     check: Check
     survey: Survey
     """The machine from outside, as it was before JAX started."""
@@ -52,6 +54,7 @@ class Context:
 
     @property
     def shared(self) -> bool:
+        """True if the devices share their silicon."""
         return shares_silicon(self.devices)
 
 
