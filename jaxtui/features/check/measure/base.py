@@ -35,7 +35,7 @@ POLL_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class Context:
-    """What a test is given: what was asked for, the machine, and its devices."""
+    """The request, the machine and its devices, which every test is given."""
 
     check: Check
     survey: Survey
