@@ -39,7 +39,7 @@ def document(command: Running, code: int) -> dict[str, Any]:
 
 def test_a_check_judges_no_test_by_the_death_of_its_engine() -> None:
     command = run("check", "--cpu-devices", "1")
-    command.kill_engine("streaming large", "SIGABRT", signal.SIGABRT)
+    command.kill_engine("moving large arrays", "SIGABRT", signal.SIGABRT)
     command.until("transfer 5 of")
     command.signal(signal.SIGINT)
     found = document(command, 130)

@@ -298,9 +298,6 @@ class _Peers:
             return None
         if reading.unit not in COMPARED_UNITS:
             return None
-        if reading.ci_low is not None and reading.ci_low == reading.ci_high:
-            # One round, as on a busy machine: it may as well be chance.
-            return None
         if thresholds.on_host(device) and reading.test in HOST_TESTS:
             # It is the host that copies to itself and calls itself.
             return None
@@ -314,6 +311,9 @@ class _Peers:
         ends = (reading.measured, reading.ci_low, reading.ci_high)
         finite = [end for end in ends if end is not None and math.isfinite(end)]
         best = min(finite) if reading.unit == "seconds" else max(finite)
+        if reading.ci_low is not None and reading.ci_low == reading.ci_high:
+            # One round, as on a busy machine: half as fast may as well be chance.
+            best *= 0.5 if reading.unit == "seconds" else 2.0
         if not _lags(best / middle, bound, reading.unit):
             return None
         share = reading.measured / middle
