@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import final
@@ -63,7 +64,8 @@ class Phases(Record, frozen=True, kw_only=True):
     def cold_seconds(self) -> float:
         """Seconds that the first call costs: trace, lower, compile and run."""
         parts = (self.trace, self.lower, self.compile, self.first_call)
-        return sum(part for part in parts if part is not None)
+        # ``sum`` rounds in another way since Python 3.12.
+        return math.fsum(part for part in parts if part is not None)
 
 
 class Summary(Record, frozen=True, kw_only=True):
