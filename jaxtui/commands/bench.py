@@ -280,8 +280,6 @@ def _two_sides(
     turns = run.results
 
     def text() -> str:
-        from jaxtui.commands.output import rendered
-
         jobs = [driver.state.run for driver in run.drivers]
         reports = [view.report(job, full=notes) if job else Report("") for job in jobs]
         turns_report = part("history", "compare").turns_report

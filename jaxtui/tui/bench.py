@@ -29,11 +29,10 @@ from jaxtui.tui.values import Values, of_case, of_functions, why_no_sweep
 from jaxtui.tui.widgets.panel import hint
 from jaxtui.tui.widgets.plot_view import PlotReader
 from jaxtui.tui.widgets.results_table import LogPanel, Results, ResultsTable
-from jaxtui.ui.report import text
+from jaxtui.ui.report import UNLIMITED, Rows, text, written
 from jaxtui.view import bench, ops, words
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.progress import extent_text
-from jaxtui.view.text import whole
 
 SWEEP_STEPS = 5
 """Sizes in the sweep around a case: each twice the one before."""
@@ -223,7 +222,7 @@ class BenchPane(CasePane):
             self.set_class(height < 16, "-low")
         if state.ops != self._listed:
             self._listed = state.ops
-            listed = whole(ops.columns(state.ops)).text()
+            listed = written(Rows(ops.columns(state.ops)), UNLIMITED)
             self.query_one("#ops", Static).update(listed)
         self.set_class(ran, "-ran")
         self.set_class(ran and not self.form.folded, "-editing")

@@ -255,10 +255,6 @@ class Table(msgspec.Struct, frozen=True):
         blank = Span(" " * (self.widths[place] - len(plain(line))))
         return (blank, *line) if self.columns[place].right else (*line, blank)
 
-    def text(self) -> str:
-        """The rows under their heads."""
-        return "\n".join(self.lines())
-
     def lines(self) -> list[str]:
         """The heads and the rows, without trailing blanks."""
         places = range(len(self.columns))
@@ -268,15 +264,6 @@ class Table(msgspec.Struct, frozen=True):
             for row in range(len(self.columns[0].cells))
         ]
         return [(" " * self.gap).join(row).rstrip() for row in rows]
-
-
-def whole(columns: Sequence[Column], gap: int = 2) -> Table:
-    """All columns, each as wide as its longest cell."""
-    widths = [
-        max((len(column.head), *(len(plain(cell)) for cell in column.cells)))
-        for column in columns
-    ]
-    return Table(tuple(columns), tuple(widths), gap)
 
 
 def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:

@@ -21,14 +21,11 @@ from jaxtui.tui.dialogs import NotesScreen
 from jaxtui.tui.state import EMPTY, State, curves_of, view_of
 from jaxtui.tui.widgets.grid import Grid
 from jaxtui.tui.widgets.panel import Hint, Panel, hint
-from jaxtui.ui.report import AnyNote, Notes, as_text, styled
+from jaxtui.ui.report import UNLIMITED, AnyNote, Notes, as_text, styled
 from jaxtui.ui.sheet import Sheet
 from jaxtui.view import bench, words
 from jaxtui.view.bench_plot import short_label
 from jaxtui.view.text import fit
-
-_UNFOLDED = 10_000
-"""Cells of a line where a widget folds it, and where it is taken away."""
 
 _WIDE = 90
 """Columns from which on bars are long and columns are set apart."""
@@ -117,7 +114,7 @@ class Results(Panel):
         event.stop()
         state = base(self).session.state
         if (case := state.case) is not None:
-            lines = list(_lines(state, _UNFOLDED, full=True))
+            lines = list(_lines(state, UNLIMITED, full=True))
             self.app.push_screen(NotesScreen(case.case.label, Group(*lines)))
 
 
