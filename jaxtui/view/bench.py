@@ -26,10 +26,10 @@ from jaxtui.model.mesh import mesh_text
 from jaxtui.model.own import brief_name, short_name
 from jaxtui.plot import Picture, dot
 from jaxtui.state import CaseState, Job
-from jaxtui.ui.report import Report, Rows, Statement, gather, markdown
+from jaxtui.ui.report import Report, Rows, Statement, gather, markdown, svg
 from jaxtui.view import collectives, curves, rates, words
-from jaxtui.view.document import MACHINE, Outcome, Results, machine
-from jaxtui.view.export import Contents, of_report
+from jaxtui.view.document import MACHINE, Outcome, Results, encode, machine
+from jaxtui.view.export import Contents, as_csv
 from jaxtui.view.figures import (
     against_numpy,
     awaited,
@@ -597,8 +597,12 @@ def title(run: Job) -> str:
 def files(results: Results, run: Job, picture: Picture | None) -> Contents:
     """Every kind of file but a script."""
     host = machine(results.host, *MACHINE, by=" · ")
-    written = of_report(results, results, report(run, host, picture=picture))
-    return {**written, ".md": lambda: markdown(report(run, host))}
+    return {
+        ".json": lambda: encode(results).decode(),
+        ".csv": lambda: as_csv(results),
+        ".md": lambda: markdown(report(run, host)),
+        ".svg": lambda: svg(report(run, host, picture=picture)),
+    }
 
 
 # The document.

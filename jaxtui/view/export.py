@@ -19,8 +19,7 @@ from jaxtui.model import PHASES, Case, Measurement, Remark
 from jaxtui.model.own import is_own, parts
 from jaxtui.places import write_whole
 from jaxtui.text import ended, visible
-from jaxtui.ui.report import Report, markdown, svg
-from jaxtui.view.document import Results, encode
+from jaxtui.view.document import Results
 
 FORMATS = (".json", ".csv", ".md", ".svg", ".py")
 """The endings of files: every figure, a row per case in base units, the report, the
@@ -163,22 +162,6 @@ def _system_refusals(path: Path) -> Iterator[None]:
         raise ExportError(f"Cannot write {path}: {why}") from error
     except ValueError as error:  # a name that no system takes
         raise ExportError(f"Cannot write {str(path)!r}: {ended(str(error))}") from error
-
-
-def of_report(document: object, results: Results, report: Report) -> Contents:
-    """Every kind of file but a script.
-
-    Args:
-        document: the record of the JSON.
-        results: for the figures of the CSV, in base units.
-        report: for people.
-    """
-    return {
-        ".json": lambda: encode(document).decode(),
-        ".csv": lambda: as_csv(results),
-        ".md": lambda: markdown(report),
-        ".svg": lambda: svg(report),
-    }
 
 
 # What a file is called by default.
