@@ -271,7 +271,7 @@ def _by_flag(notes: Iterable[AnyNote]) -> Iterator[list[AnyNote]]:
 
 
 def _sentences(group: Sequence[AnyNote]) -> list[Text]:
-    """What the notes of a flag say, with what to do about all of them once."""
+    """Write the notes of a flag, with what to do about all of them once."""
     if len(group) == 1:
         (note,) = group
         about = f" – {fmt.some(note.about)}" if note.about else ""

@@ -24,7 +24,7 @@ class Payback(Record, frozen=True, kw_only=True):
     side: Side
     """The side of this first call."""
     seconds: float | None
-    """Of that call."""
+    """Seconds of that first call."""
     calls: int | None
     """``null``: never, as it is not certain that its calls are faster."""
 

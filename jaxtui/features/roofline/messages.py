@@ -24,7 +24,7 @@ class Place(Record, frozen=True, kw_only=True):
     bound: Literal["memory", "compute"] | None = None
     """The lower roof at this intensity; ``null`` where the case has no place."""
     arithmetic: RoofDtype | None = None
-    """What it computes in, whatever limits it; ``null`` where it has no place."""
+    """Its dtype and precision, whatever limits it; ``null`` where it has no place."""
     share: float | None = None
     """Rate over limit; ``null`` where that does not limit."""
     cached: bool = False
