@@ -65,6 +65,9 @@ class CheckScreen(ReportScreen):
     }
     """
 
+    AUTO_FOCUS = ""
+    """:meth:`draw` sets the focus, when it knows how many devices there are."""
+
     def __init__(self, level: CheckLevel = "quick") -> None:
         super().__init__()
         self.level = level
