@@ -10,7 +10,7 @@ import sys
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from jaxtui.engine.process import EngineProcess
+    from jaxtui.core.engine.process import EngineProcess
 
 if __name__ == "__main__":
     # ``-m`` has put the working directory first. What Python had to import until here
@@ -61,7 +61,7 @@ def _unimportable(error: Exception) -> int:
     """
     import traceback
 
-    from jaxtui import child
+    from jaxtui.core.engine import child
 
     text = "".join(traceback.format_exception(error))
     modules = child.hiding(text, os.environ.get("PYTHONPATH", ""))
@@ -83,7 +83,7 @@ def _start_engine() -> EngineProcess | None:
     for stream in (sys.stdin, sys.stderr):
         if stream is None or stream.closed or not stream.isatty():
             return None
-    from jaxtui.engine.process import EngineOptions, EngineProcess
+    from jaxtui.core.engine.process import EngineOptions, EngineProcess
     from jaxtui.machine.hosts import is_launched
 
     if is_launched(os.environ):

@@ -15,19 +15,15 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from jaxtui import experiments, functions, selection
-from jaxtui.analysis.processes import Repetition
-from jaxtui.engine.client import EngineClient, EngineOptions, EngineUnavailableError
-from jaxtui.engine.protocol import Envelope
-from jaxtui.history.recording import Past, Recording
-from jaxtui.measure import devices as _devices
-from jaxtui.measure import experiment as _experiment
-from jaxtui.measure import host as _host
-from jaxtui.measure import own as _own
-from jaxtui.measure import settings as _settings
-from jaxtui.measure.ops import catalogue
-from jaxtui.measurements import Measurements
-from jaxtui.model import (
+from jaxtui.core import experiments, functions, selection
+from jaxtui.core.engine.client import (
+    EngineClient,
+    EngineOptions,
+    EngineUnavailableError,
+)
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.history.recording import Past, Recording
+from jaxtui.core.model import (
     Case,
     CaseMeasured,
     Device,
@@ -38,12 +34,28 @@ from jaxtui.model import (
     Ready,
     SelectionError,
 )
-from jaxtui.selection import SizedOp
-from jaxtui.session import Session, following
-from jaxtui.state import EMPTY, Series, State, begin_run, reduce, with_past, with_series
-from jaxtui.view import words
-from jaxtui.view.bench import collect
-from jaxtui.view.findings import failure_text
+from jaxtui.core.processes import Repetition
+from jaxtui.core.selection import SizedOp
+from jaxtui.core.session import Session, following
+from jaxtui.core.state import (
+    EMPTY,
+    Series,
+    State,
+    begin_run,
+    reduce,
+    with_past,
+    with_series,
+)
+from jaxtui.features.bench.measure import experiment as _experiment
+from jaxtui.features.bench.report import collect
+from jaxtui.measurements import Measurements
+from jaxtui.tasks import devices as _devices
+from jaxtui.tasks import host as _host
+from jaxtui.tasks import own as _own
+from jaxtui.tasks import settings as _settings
+from jaxtui.tasks.ops import catalogue
+from jaxtui.ui import words
+from jaxtui.ui.findings import failure_text
 
 _Result = TypeVar("_Result")
 

@@ -11,8 +11,13 @@ from typing import Any
 
 import click
 
-from jaxtui import __version__, child
-from jaxtui.commands import (
+from jaxtui import __version__
+from jaxtui.core.engine import child
+from jaxtui.core.engine.process import EngineOptions, EngineProcess
+from jaxtui.core.signals import interrupt
+from jaxtui.core.text import did_you_mean
+from jaxtui.registry import COMMANDS
+from jaxtui.ui.commands import (
     CANNOT_RUN,
     CASE_FAILED,
     FINE,
@@ -24,7 +29,7 @@ from jaxtui.commands import (
     app,
     terminal,
 )
-from jaxtui.commands.common import (
+from jaxtui.ui.commands.common import (
     Common,
     Number,
     engine_flags,
@@ -35,11 +40,7 @@ from jaxtui.commands.common import (
     valued,
     write_options,
 )
-from jaxtui.commands.terminal import broken, prepare_streams, say, settle
-from jaxtui.engine.process import EngineOptions, EngineProcess
-from jaxtui.registry import COMMANDS
-from jaxtui.signals import interrupt
-from jaxtui.text import did_you_mean
+from jaxtui.ui.commands.terminal import broken, prepare_streams, say, settle
 
 
 class Commands(click.Group):
@@ -148,8 +149,8 @@ def _failed(error: Exception) -> int:
         why = child.hides((*modules,), next(iter(modules.values())))
         return _refuse(CANNOT_RUN, f"{why} {child.RENAME}")
     # Only now: neither a help nor the start of the app's engine waits for these.
-    from jaxtui.history.store import HistoryError
-    from jaxtui.model import SelectionError
+    from jaxtui.core.history.store import HistoryError
+    from jaxtui.core.model import SelectionError
 
     if isinstance(error, SelectionError):
         return _refuse(USAGE, str(error))

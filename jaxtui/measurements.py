@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
-from jaxtui.model import Host, Measurement, Remark
-from jaxtui.state import Job
-from jaxtui.text import visible
+from jaxtui.core.model import Host, Measurement, Remark
+from jaxtui.core.state import Job
+from jaxtui.core.text import visible
+from jaxtui.features.bench.report import report
+from jaxtui.ui.documents import MACHINE, FailureRow, Results, encode, machine
+from jaxtui.ui.export import as_csv
 from jaxtui.ui.report import markdown, terminal
-from jaxtui.view.bench import report
-from jaxtui.view.document import MACHINE, FailureRow, Results, encode, machine
-from jaxtui.view.export import as_csv
 
 
 class Measurements(Sequence[Measurement]):

@@ -14,6 +14,7 @@ from types import ModuleType
 FEATURES = (
     "devices",
     "audit",
+    "bench",
     "check",
     "crossover",
     "history",
@@ -27,7 +28,7 @@ FEATURES = (
 
 COMMANDS = {
     "audit": "features.audit.command",
-    "bench": "commands.bench",
+    "bench": "features.bench.command",
     "check": "features.check.command",
     "compare": "features.history.comparing",
     "compile": "features.program.compiling",
@@ -36,12 +37,12 @@ COMMANDS = {
     "history": "features.history.command",
     "hlo": "features.program.command",
     "learn": "features.lessons.command",
-    "lie": "commands.lie",
+    "lie": "features.bench.lie",
     "links": "features.links.command",
-    "ops": "commands.ops",
+    "ops": "features.bench.ops",
     "profile": "features.profile.command",
     "roofline": "features.roofline.command",
-    "schema": "commands.schema",
+    "schema": "ui.commands.schema",
 }
 """The modules of the commands."""
 

@@ -16,13 +16,13 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.core.engine.client import EngineClient, EngineOptions
+from jaxtui.core.model import Case, Loop
+from jaxtui.features.bench.form import CaseForm
 from jaxtui.features.timeline.classroom import Classroom
 from jaxtui.features.timeline.screen import TimelineScreen
-from jaxtui.model import Case, Loop
-from jaxtui.tui import themes
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.form import CaseForm
+from jaxtui.ui.app import themes
+from jaxtui.ui.app.app import JaxtuiApp
 
 HERE = Path(__file__).parent
 Screen = Pilot[None]
@@ -138,7 +138,7 @@ async def roofline(app: JaxtuiApp, pilot: Screen) -> None:
 
 async def run_form(app: JaxtuiApp, pilot: Screen, values: dict[str, object]) -> None:
     """Show the form, fill it and press Run."""
-    from jaxtui.tui.values import Values
+    from jaxtui.features.bench.values import Values
 
     app.show_tab("bench")
     await pilot.pause(0.3)

@@ -63,7 +63,8 @@ def _engines_are_copies() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def brief() -> Iterator[None]:
     """Cases are done after eight short rounds, whatever the number is."""
-    from jaxtui.measure import experiment, turns
+    from jaxtui.features.bench.measure import experiment
+    from jaxtui.timing import turns
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiment, "SPREAD_SHARE", 0.0)

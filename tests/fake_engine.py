@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.engine.client import EngineOptions
-from jaxtui.engine.protocol import Envelope
-from jaxtui.model import (
+from jaxtui.core.engine.client import EngineOptions
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.model import (
     Case,
     CaseMeasured,
     CaseStarted,

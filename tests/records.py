@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     Device,
     Measurement,
@@ -17,9 +17,9 @@ from jaxtui.model import (
     Severity,
     Summary,
 )
-from jaxtui.model.profile import Frame, Gap, Kernel, Profile, Share
-from jaxtui.stats import Pool, median
-from jaxtui.view import words
+from jaxtui.core.model.profile import Frame, Gap, Kernel, Profile, Share
+from jaxtui.core.stats import Pool, median
+from jaxtui.ui import words
 
 
 def summary(

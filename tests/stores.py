@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from jaxtui.engine.hosts import Hosts
-from jaxtui.model import Place, Terms
+from jaxtui.core.engine.hosts import Hosts
+from jaxtui.core.model import Place, Terms
 
 LIMIT_SECONDS = 60.0
 

@@ -20,11 +20,11 @@ import numpy as np
 import pytest
 
 import jaxtui
-from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.history.store import History
+from jaxtui.core.engine.client import EngineUnavailableError
+from jaxtui.core.history.store import History
+from jaxtui.core.model import HOST, EngineFailed, SelectionError
 from jaxtui.measurements import Measurements
-from jaxtui.model import HOST, EngineFailed, SelectionError
-from jaxtui.view.document import Results
+from jaxtui.ui.documents import Results
 from tests.fake_engine import FakeEngine
 from tests.records import summary, told
 

@@ -11,9 +11,9 @@ import pexpect
 import pytest
 from msgspec.structs import replace
 
-from jaxtui import experiments, selection
-from jaxtui.experiments import MAXIMUM_CASES
-from jaxtui.model import (
+from jaxtui.core import experiments, selection
+from jaxtui.core.experiments import MAXIMUM_CASES
+from jaxtui.core.model import (
     HOST,
     Case,
     Device,
@@ -22,8 +22,8 @@ from jaxtui.model import (
     Remark,
     SelectionError,
 )
-from jaxtui.selection import SizedOp
-from jaxtui.view.progress import describe, extent_text
+from jaxtui.core.selection import SizedOp
+from jaxtui.ui.progress import describe, extent_text
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine
 from tests.history.making import HOST as FACTS

@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jaxtui.model import Case, Failure
+from jaxtui.core.model import Case, Failure
 from jaxtui.ui import report as render
-from jaxtui.view.document import Results
-from jaxtui.view.export import CSV as COLUMNS
-from jaxtui.view.export import (
+from jaxtui.ui.documents import Results
+from jaxtui.ui.export import CSV as COLUMNS
+from jaxtui.ui.export import (
     ExistsError,
     ExportError,
     as_csv,

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
 from tests.records import case, measurement, summary
 
 

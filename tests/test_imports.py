@@ -21,7 +21,7 @@ HEAVY = {*UI, *CORE}
 
 SPAWN = """
 from jaxtui import cli
-from jaxtui.commands import common
+from jaxtui.ui.commands import common
 def spawn(options):
     import sys
     print(*sys.modules)
@@ -35,7 +35,7 @@ cli.main([])
 BARE = """
 import io, sys
 from jaxtui.__main__ import main
-from jaxtui.engine.process import EngineProcess
+from jaxtui.core.engine.process import EngineProcess
 class Terminal(io.StringIO):
     isatty = lambda self: True
 def spawn(options):
@@ -50,12 +50,14 @@ main()
 
 HELP = "from jaxtui.cli import main\nmain(['bench', '--help'])"
 
-FIRST_FRAME = "from jaxtui import cli\nimport jaxtui.tui.run, jaxtui.engine.client"
+FIRST_FRAME = (
+    "from jaxtui import cli\nimport jaxtui.ui.app.run, jaxtui.core.engine.client"
+)
 
 LATER = {
     *("html.entities", "psutil", "plotext", "secrets", "statistics"),
     *(
-        "jaxtui.tui.bench",
+        "jaxtui.features.bench.screen",
         "jaxtui.features.lessons.screen",
         "jaxtui.features.history.screen",
         "jaxtui.features.lessons.content",
@@ -87,7 +89,7 @@ print(*{{
 """Names of our dataclasses; each costs a start as much as thirty structs."""
 
 DRAW = """
-from jaxtui.plot import Picture, Series
+from jaxtui.ui.plot import (Picture, Series)
 Picture((Series('a', [1.0, 2.0], [1.0, 2.0]),)).rows(40, 10)
 """
 
@@ -125,15 +127,20 @@ def brought(statement: str) -> set[str]:
         ("import jaxtui", HEAVY | {"click", "msgspec"}),
         ("import jaxtui.cli", HEAVY),
         # The engine is spawned before Textual is imported.
-        (SPAWN, HEAVY | {"asyncio", "jaxtui.model"}),
+        (SPAWN, HEAVY | {"asyncio", "jaxtui.core.model"}),
         (BARE, HEAVY | {"asyncio", "click", "json", "msgspec"}),
         (HELP, {"textual", *CORE}),
         (FIRST_FRAME, {*CORE} | LATER),
-        ("import jaxtui.engine.client", HEAVY | {"jaxtui.measure"}),
-        ("import jaxtui.engine.process", HEAVY | {"asyncio", "msgspec"}),
-        ("import jaxtui.engine.server", HEAVY | {"asyncio"}),
+        ("import jaxtui.core.engine.client", HEAVY | {"jaxtui.tasks"}),
+        ("import jaxtui.core.engine.process", HEAVY | {"asyncio", "msgspec"}),
+        ("import jaxtui.core.engine.server", HEAVY | {"asyncio"}),
         (
-            modules("jaxtui.tui", "jaxtui.commands", "jaxtui.plot", "jaxtui.selection")
+            modules(
+                "jaxtui.ui.app",
+                "jaxtui.ui.commands",
+                "jaxtui.ui.plot",
+                "jaxtui.core.selection",
+            )
             + DRAW,
             {*CORE},
         ),
@@ -169,7 +176,7 @@ def test_the_first_frame_waits_for_no_dataclass_but_those_of_the_options() -> No
 
 
 def test_the_measuring_side_never_imports_the_ui() -> None:
-    found = brought(modules("jaxtui.measure", "jaxtui.engine.server"))
+    found = brought(modules("jaxtui.tasks", "jaxtui.core.engine.server"))
     assert not found & {*UI, "click"}
     # The check itself can fail.
     assert found >= {"jax", "numpy"}

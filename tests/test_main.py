@@ -11,10 +11,10 @@ import pytest
 
 from jaxtui import __main__ as program
 from jaxtui import cli
-from jaxtui.commands import app, common
-from jaxtui.commands.common import Common
-from jaxtui.engine.process import EngineOptions
-from jaxtui.signals import Interrupt
+from jaxtui.core.engine.process import EngineOptions
+from jaxtui.core.signals import Interrupt
+from jaxtui.ui.commands import app, common
+from jaxtui.ui.commands.common import Common
 
 
 class Terminal(io.StringIO):
@@ -115,7 +115,7 @@ def test_the_app_has_one_engine_whenever_that_was_started(
         return 0
 
     monkeypatch.setattr(common.EngineProcess, "spawn", spawn)
-    monkeypatch.setattr("jaxtui.tui.run.run_app", run_app)
+    monkeypatch.setattr("jaxtui.ui.app.run.run_app", run_app)
     monkeypatch.delenv("JAXTUI_START_LIMIT", raising=False)
     if limit:
         monkeypatch.setenv("JAXTUI_START_LIMIT", limit)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from jaxtui.engine import active
+from jaxtui.core.engine import active
 
 BUDGET = "1"
 """Enough to prepare each of two on a busy machine, in two engines if need be."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.functions import LARGEST_BYTES, read
-from jaxtui.model import SelectionError
-from jaxtui.model.own import brief_name
+from jaxtui.core.functions import LARGEST_BYTES, read
+from jaxtui.core.model import SelectionError
+from jaxtui.core.model.own import brief_name
 
 
 @pytest.mark.parametrize(

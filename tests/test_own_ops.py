@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from jaxtui import cli
-from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import Case, CaseMeasured, Experiment, Ready, RunFinished
+from jaxtui.core.engine.client import EngineClient, EngineOptions
+from jaxtui.core.model import Case, CaseMeasured, Experiment, Ready, RunFinished
 
 TWO = """
     import jax

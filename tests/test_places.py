@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from jaxtui import cli
+from jaxtui.core.history.recording import Recording
+from jaxtui.core.model import CaseMeasured, Host, Ready, SelectionError
+from jaxtui.core.places import LARGEST_BYTES, read_whole
 from jaxtui.features.check import baseline
 from jaxtui.features.lessons import progress
-from jaxtui.history.recording import Recording
-from jaxtui.measure import own
-from jaxtui.measure.errors import RefusedError
-from jaxtui.model import CaseMeasured, Host, Ready, SelectionError
-from jaxtui.places import LARGEST_BYTES, read_whole
-from jaxtui.view import document
+from jaxtui.tasks import own
+from jaxtui.tasks.errors import RefusedError
+from jaxtui.ui import documents as document
 from tests.processes import jaxtui
 from tests.records import case, device, measurement
 

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.plot import Mark, Picture, Reading, Series, Spot, Value, frame, strokes
-from jaxtui.plot.axes import Axis, fit, ticks
-from jaxtui.plot.strokes import clip
-from jaxtui.text import PLAIN
+from jaxtui.core.text import PLAIN
+from jaxtui.ui.plot import Mark, Picture, Reading, Series, Spot, Value, frame, strokes
+from jaxtui.ui.plot.axes import Axis, fit, ticks
+from jaxtui.ui.plot.strokes import clip
 
 NASTY = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf)
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from jaxtui import cli, commands
+from jaxtui import cli
 from jaxtui.features.check.judge import EXIT_CODES
+from jaxtui.ui import commands
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"

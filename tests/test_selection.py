@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui import selection
-from jaxtui.model import DTYPES, SelectionError
-from jaxtui.selection import SizedOp, parse_sizes
+from jaxtui.core import selection
+from jaxtui.core.model import DTYPES, SelectionError
+from jaxtui.core.selection import SizedOp, parse_sizes
 from tests.records import device, op
 
 CATALOGUE = tuple(map(op, ("matmul", "selu", "sigmoid")))

@@ -12,8 +12,8 @@ from unittest.mock import AsyncMock
 import msgspec
 import pytest
 
-from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import (
+from jaxtui.core.engine.client import EngineUnavailableError
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     EngineDied,
@@ -27,9 +27,9 @@ from jaxtui.model import (
     Snippet,
     Work,
 )
-from jaxtui.session import RunRefusedError, Session, following
-from jaxtui.state import EMPTY, Job, State
-from jaxtui.view.progress import job_text
+from jaxtui.core.session import RunRefusedError, Session, following
+from jaxtui.core.state import EMPTY, Job, State
+from jaxtui.ui.progress import job_text
 from tests.fake_engine import FakeEngine, began, up
 from tests.records import case, measurement, told
 

@@ -6,10 +6,10 @@ import pytest
 from msgspec import structs
 from msgspec.structs import replace
 
-from jaxtui.engine import startup
-from jaxtui.engine.protocol import Envelope
-from jaxtui.history.store import Entry
-from jaxtui.model import (
+from jaxtui.core.engine import startup
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.history.store import Entry
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseMeasured,
@@ -43,7 +43,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
-from jaxtui.state import (
+from jaxtui.core.state import (
     MAXIMUM_LOG_LINES,
     Purpose,
     Topic,
@@ -53,8 +53,8 @@ from jaxtui.state import (
     say,
     with_past,
 )
-from jaxtui.tui.state import EMPTY, State
-from jaxtui.view import bench
+from jaxtui.features.bench import report as bench
+from jaxtui.ui.app.state import EMPTY, State
 from tests.fake_engine import (
     HOST,
     OPS,

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui import stats
-from jaxtui.model import Interval, Summary
-from jaxtui.model.measurement import confidence
+from jaxtui.core import stats
+from jaxtui.core.model import Interval, Summary
+from jaxtui.core.model.measurement import confidence
 from tests.benchmarks.sign_test import sign_test_interval
 from tests.records import summarize
 

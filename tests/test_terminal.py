@@ -28,7 +28,7 @@ ENDLESS = f"FAKE_OPS=long {WITHOUT_JAX}"
 """A run of it goes on until it is stopped."""
 
 BROKEN = """
-from jaxtui.tui.app import JaxtuiApp
+from jaxtui.ui.app.app import JaxtuiApp
 def broken(self): raise RuntimeError("the planted fault")
 JaxtuiApp.action_theme = broken
 from jaxtui.cli import main

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxtui.text import PLAIN, Painted, join_painted, visible, visible_json
+from jaxtui.core.text import PLAIN, Painted, join_painted, visible, visible_json
 
 
 def test_colours_of_jaxtui_s_own_stay_and_those_of_others_are_shown() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.trace import MAXIMUM_POINTS, Trace, thin
+from jaxtui.core.trace import MAXIMUM_POINTS, Trace, thin
 
 times = st.lists(st.floats(min_value=1e-9, max_value=1e3), max_size=200)
 

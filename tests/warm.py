@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-ENGINE = "jaxtui.engine.server"
+ENGINE = "jaxtui.core.engine.server"
 OF_A_TEST = ("JAXTUI_", "PYTEST_")
 """Beginnings of variables that nothing reads while it is imported."""
 ALIKE = {
@@ -48,7 +48,7 @@ class Original:
     """A process that is copied."""
 
     def __init__(self, environment: Mapping[str, str], start: Any) -> None:
-        from jaxtui import child
+        from jaxtui.core.engine import child
 
         self._socket, theirs = socket.socketpair()
         with theirs:
@@ -86,7 +86,7 @@ class Original:
 @contextlib.contextmanager
 def engines() -> Iterator[None]:
     """Within it the engines that this process starts are copies. Linux only."""
-    from jaxtui import child
+    from jaxtui.core.engine import child
 
     if sys.platform != "linux":
         yield
@@ -144,7 +144,7 @@ def read_at_import(
     environment: Mapping[str, str], arguments: Sequence[str]
 ) -> dict[str, str]:
     """Return the environment that JAX reads in an engine that is started so."""
-    from jaxtui.engine.server import engine_environment
+    from jaxtui.core.engine.server import engine_environment
 
     count = None
     if "--cpu-devices" in arguments:
@@ -156,7 +156,7 @@ def main() -> int:
     """Be copied until whoever asks is gone; in a copy, serve as an engine."""
     gc.disable()
     server = importlib.import_module(ENGINE)
-    for name in ("jax", "jaxtui.measure.experiment"):
+    for name in ("jax", "jaxtui.features.bench.measure.experiment"):
         importlib.import_module(name)
     gc.freeze()
     gc.enable()

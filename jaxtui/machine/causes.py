@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from jaxtui import child
+from jaxtui.core.engine import child
+from jaxtui.core.model import Remark
+from jaxtui.core.model.remark import Fact
 from jaxtui.machine import limits, messages
-from jaxtui.model import Remark
-from jaxtui.model.remark import Fact
 
 _PLATFORMS = ("JAX_PLATFORMS", "JAX_PLATFORM_NAME")
 """Variables whose values are checked as names of platforms."""

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
+from jaxtui.core.model import Device, Holder, Remark, Severity
+from jaxtui.core.model.remark import Fact
 from jaxtui.machine import causes, hardware, processes, topologies
 from jaxtui.machine.hardware import Maker, maker_of
 from jaxtui.machine.hosts import names_of
 from jaxtui.machine.processes import Lock
 from jaxtui.machine.survey import MAKERS, PLATFORMS, PROCESSES, Survey
-from jaxtui.model import Device, Holder, Remark, Severity
-from jaxtui.model.remark import Fact
 
 _ORDER: tuple[Severity, ...] = ("error", "warning", "info")
 

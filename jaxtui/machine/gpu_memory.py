@@ -9,9 +9,9 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from jaxtui.core.model import Record
 from jaxtui.machine.hardware import Chip, Maker, read_text
 from jaxtui.machine.survey import Survey
-from jaxtui.model import Record
 
 _SMI = (
     *("nvidia-smi", "--query-gpu=index,uuid,memory.used,memory.total"),

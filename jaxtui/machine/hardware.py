@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from jaxtui.model import Record
+from jaxtui.core.model import Record
 
 Maker = Literal["tpu", "cuda", "rocm"]
 """The platform of JAX that drives it."""

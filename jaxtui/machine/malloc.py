@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Literal, get_args
 
-from jaxtui.model import Remark
+from jaxtui.core.model import Remark
 
 End = Literal["fresh", "reused"]
 """New pages in every call, or those of the call before."""

@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from jaxtui.model import Remark
-from jaxtui.model.remark import Fact
+from jaxtui.core.model import Remark
+from jaxtui.core.model.remark import Fact
 
 Source = Literal["log", "start", "flag", "case"]
 """A line that the engine printed, an exception of JAX's start, what XLA says of its

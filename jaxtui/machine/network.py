@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from jaxtui.core.model import Device
 from jaxtui.machine.topologies import rings
-from jaxtui.model import Device
 
 
 class _Slice(msgspec.Struct, frozen=True):

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jaxtui.core.model import Record
 from jaxtui.machine.hardware import Maker, list_names
-from jaxtui.model import Record
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution

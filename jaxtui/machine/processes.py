@@ -12,9 +12,9 @@ import os
 import pwd
 from pathlib import Path
 
+from jaxtui.core.model import Holder, Record
+from jaxtui.core.model.remark import Fact
 from jaxtui.machine.hardware import CONTROL_FILES, list_names, maker_of, read_text
-from jaxtui.model import Holder, Record
-from jaxtui.model.remark import Fact
 
 LOCK_FILE = "tmp/libtpu_lockfile"
 """Under the root."""

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec import field
 
+from jaxtui.core.model import Device, Holder, Record
+from jaxtui.core.model.machine import chip_count
 from jaxtui.machine import hardware, packages, processes
 from jaxtui.machine.hardware import JETSON, NAMES, WSL, WSL_DRIVER, Chip, Maker, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.processes import Lock
-from jaxtui.model import Device, Holder, Record
-from jaxtui.model.machine import chip_count
 
 VISIBLE: dict[Maker, tuple[str, ...]] = {
     "tpu": ("TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES"),

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from jaxtui.model import Device, Topology
+from jaxtui.core.model import Device, Topology
 
 INSTALL = 'pip install "jaxtui[topology]"'
 """The command that installs libtpu."""

@@ -7,11 +7,11 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from jaxtui.model.document import Document
-from jaxtui.state import State
+from jaxtui.core.model.document import Document
+from jaxtui.core.state import State
+from jaxtui.ui.documents import encode
+from jaxtui.ui.export import Contents
 from jaxtui.ui.report import Report, markdown, svg
-from jaxtui.view.document import encode
-from jaxtui.view.export import Contents
 
 Result = TypeVar("Result", bound=Document)
 

@@ -15,17 +15,17 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from jaxtui import format as fmt
-from jaxtui.model import Host, Remark
-from jaxtui.model.document import Note
-from jaxtui.model.measurement import amount, without_amount
-from jaxtui.model.remark import Severity
-from jaxtui.plot import HEIGHT, WIDEST, Picture, Row
-from jaxtui.text import Painted, visible
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Host, Remark
+from jaxtui.core.model.document import Note
+from jaxtui.core.model.measurement import amount, without_amount
+from jaxtui.core.model.remark import Severity
+from jaxtui.core.text import Painted, visible
+from jaxtui.ui import words
+from jaxtui.ui.plot import HEIGHT, WIDEST, Picture, Row
+from jaxtui.ui.text import Column as KeyedColumn
+from jaxtui.ui.text import Line
 from jaxtui.ui.theme import TERMINAL
-from jaxtui.view import words
-from jaxtui.view.text import Column as KeyedColumn
-from jaxtui.view.text import Line
 
 PROSE = 80
 """Cells of a line of sentences, however wide the terminal is."""

@@ -7,19 +7,19 @@ from typing import Any, ClassVar
 from textual import events
 from textual.app import ComposeResult
 
-from jaxtui.model import Work
-from jaxtui.model.document import Document
-from jaxtui.state import RUNNING, Purpose
-from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.modal import Modal
-from jaxtui.tui.pane import Key
-from jaxtui.tui.state import State
-from jaxtui.tui.status import MessageLine, StatusLine
-from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.core.model import Work
+from jaxtui.core.model.document import Document
+from jaxtui.core.state import RUNNING, Purpose
+from jaxtui.ui import words
+from jaxtui.ui.app.export import ExportScreen
+from jaxtui.ui.app.modal import Modal
+from jaxtui.ui.app.pane import Key
+from jaxtui.ui.app.state import State
+from jaxtui.ui.app.status import MessageLine, StatusLine
+from jaxtui.ui.export import file_stem
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.report import text
-from jaxtui.view import words
-from jaxtui.view.export import file_stem
+from jaxtui.ui.widgets.keys_line import KeysLine
 
 
 class ReportScreen(Modal):

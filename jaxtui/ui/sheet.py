@@ -14,7 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Digits
 
 from jaxtui.ui.report import Fitted
-from jaxtui.view.text import Line
+from jaxtui.ui.text import Line
 
 
 class Figure(Digits):

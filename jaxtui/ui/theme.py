@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from rich.theme import Theme
 
-from jaxtui.model import PHASES
-from jaxtui.plot import COLORS, HEAT, SERIES, Color, on_heat
+from jaxtui.core.model import PHASES
+from jaxtui.ui.plot import COLORS, HEAT, SERIES, Color, on_heat
 
 
 def _rgb(color: Color) -> str:

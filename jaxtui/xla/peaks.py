@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from jaxtui.model import Device, Expected, Fact, Peak, Precision, Remark
+from jaxtui.core.model import Device, Expected, Fact, Peak, Precision, Remark
 
 TPU_PASSES = {"default": 1, "high": 3, "highest": 6}
 """bfloat16 passes of a float32 product on a TPU, from ``jax.lax.Precision``."""

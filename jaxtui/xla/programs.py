@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from jaxtui.model import Precision
-from jaxtui.model.profile import Frame
-from jaxtui.model.programs import Exchanged, Fusion
+from jaxtui.core.model import Precision
+from jaxtui.core.model.profile import Frame
+from jaxtui.core.model.programs import Exchanged, Fusion
 from jaxtui.xla.proto import Proto, entry
 
 MOST_FRAMES = 100

@@ -20,7 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from jaxtui.places import read_whole
+from jaxtui.core.places import read_whole
 from jaxtui.xla.proto import Proto, entry
 
 MOST_BYTES = 256 * 2**20

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from jaxtui.features.check import baseline as baselines
-from jaxtui.features.check.baseline import Baseline
-from jaxtui.features.check.judge import Verdict, judge
-from jaxtui.features.check.messages import Checked
-from jaxtui.features.check.report import figure_of
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     Device,
     Expected,
@@ -23,8 +18,13 @@ from jaxtui.model import (
     Remark,
     Sampled,
 )
-from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
-from jaxtui.view.document import DeviceRow, encode
+from jaxtui.core.model.roofs import MissingRoof, Roof, RoofDtype, RoofsMeasured
+from jaxtui.features.check import baseline as baselines
+from jaxtui.features.check.baseline import Baseline
+from jaxtui.features.check.judge import Verdict, judge
+from jaxtui.features.check.messages import Checked
+from jaxtui.features.check.report import figure_of
+from jaxtui.ui.documents import DeviceRow, encode
 from tests import records
 from tests.fake_engine import cpu_devices, tpu_devices
 from tests.records import case, summary

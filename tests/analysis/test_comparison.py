@@ -7,15 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from jaxtui.analysis.comparison import (
-    Comparison,
-    Side,
-    compare,
-    compare_turns,
-    pairs,
-)
-from jaxtui.model import Processes, Remark, SourceCode
-from jaxtui.view.document import Results, encode, read
+from jaxtui.core.comparison import Comparison, Side, compare, compare_turns, pairs
+from jaxtui.core.model import Processes, Remark, SourceCode
+from jaxtui.ui.documents import Results, encode, read
 from tests.history.making import DEVICE, HOST, measurement
 
 

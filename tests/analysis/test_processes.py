@@ -7,8 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.analysis.processes import Repetition, earlier_runs, fold, same_machine
-from jaxtui.model import (
+from jaxtui.core.model import (
     CaseMeasured,
     Experiment,
     Failure,
@@ -19,6 +18,7 @@ from jaxtui.model import (
     RunFinished,
     Samples,
 )
+from jaxtui.core.processes import Repetition, earlier_runs, fold, same_machine
 from tests import records
 from tests.fake_engine import HOST
 from tests.records import case, measurement, told

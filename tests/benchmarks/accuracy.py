@@ -34,11 +34,12 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax
 from sign_test import sign_test_interval
 
-from jaxtui.measure import clocks, coldpath, ops, own, workload
-from jaxtui.measure.clocks import Block
-from jaxtui.measure.workload import Workload
-from jaxtui.model import Case, Mode
-from jaxtui.model.measurement import Interval
+from jaxtui.core.model import Case, Mode
+from jaxtui.core.model.measurement import Interval
+from jaxtui.tasks import ops, own, waiting, workload
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing import clocks, coldpath
+from jaxtui.timing.clocks import Block
 
 BLOCK_SECONDS = 0.03
 ACCEPTED, ACCEPTED_SHORT, SHORT_SECONDS = 0.02, 0.04, 50e-6
@@ -128,7 +129,7 @@ def ready_by_hand(made: Workload, calls: int) -> float:
         start = perf_counter()
         for _ in range(calls):
             call(*args)
-    elif made.wait is clocks.wait_for_array:
+    elif made.wait is waiting.wait_for_array:
         start = perf_counter()
         for _ in range(calls):
             call(*args).block_until_ready()

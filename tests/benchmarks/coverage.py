@@ -33,11 +33,18 @@ import msgspec
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 
-from jaxtui.analysis.processes import fold
-from jaxtui.measure.experiment import run
-from jaxtui.model import Case, CaseFailed, CaseMeasured, Experiment, Measurement, Mode
-from jaxtui.model.measurement import Interval
-from jaxtui.stats import median, quantile
+from jaxtui.core.model import (
+    Case,
+    CaseFailed,
+    CaseMeasured,
+    Experiment,
+    Measurement,
+    Mode,
+)
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.processes import fold
+from jaxtui.core.stats import median, quantile
+from jaxtui.features.bench.measure.experiment import run
 
 BAR = 0.93
 CASES: tuple[tuple[str, int, Mode], ...] = (

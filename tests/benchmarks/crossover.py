@@ -33,16 +33,16 @@ import numpy as np
 from jax import lax
 from sign_test import sign_test_interval
 
-from jaxtui.analysis.crossing import Side, other
-from jaxtui.engine.protocol import Envelope
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.model import Case, Event, Experiment, Mode
+from jaxtui.core.model.base import HOST
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.selection import parse_sizes
+from jaxtui.core.state import Purpose, State, begin_run, reduce
+from jaxtui.features.bench.crossing import Side, other
+from jaxtui.features.bench.measure.experiment import run
 from jaxtui.features.crossover.judge import around, result
 from jaxtui.features.crossover.messages import GRID_SHARE, Crossover, experiment
-from jaxtui.measure.experiment import run
-from jaxtui.model import Case, Event, Experiment, Mode
-from jaxtui.model.base import HOST
-from jaxtui.model.measurement import Interval
-from jaxtui.selection import parse_sizes
-from jaxtui.state import Purpose, State, begin_run, reduce
 
 BLOCK_SECONDS = 0.02
 REST_SECONDS = 0.15

@@ -16,10 +16,10 @@ import asyncio
 import sys
 import time
 
-from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.model import Case, Event, Experiment, OpInfo, PhaseMeasured, Sampled
-from jaxtui.session import Session, following
-from jaxtui.state import EMPTY
+from jaxtui.core.engine.client import EngineClient, EngineOptions
+from jaxtui.core.model import Case, Event, Experiment, OpInfo, PhaseMeasured, Sampled
+from jaxtui.core.session import Session, following
+from jaxtui.core.state import EMPTY
 
 OPS = "matmul,add,sum,cumsum,softmax,sort,gather,cholesky,fft,attention,normal"
 SECONDS_AT_MOST = 1.0

@@ -27,7 +27,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter, sleep
 
-from jaxtui.history.store import Filter, History
+from jaxtui.core.history.store import Filter, History
 from tests.history.making import DEVICE, HOST, insert, measurement
 
 PROMISED = 0.1
@@ -39,7 +39,7 @@ ROOT = Path(__file__).parents[2]
 WRITER = """
 import itertools, random, sys, time
 from pathlib import Path
-from jaxtui.history.store import BusyError, History
+from jaxtui.core.history.store import (BusyError, History)
 from tests.history.making import DEVICE, HOST, insert, measurement
 history = History(Path(sys.argv[1]))
 for size in itertools.count(int(sys.argv[2])):

@@ -18,15 +18,15 @@ STEP = """
 import os, sys, time
 from collections import Counter
 from statistics import median
-from jaxtui.engine import meeting
-from jaxtui.engine.hosts import Hosts
-from jaxtui.engine.lockstep import Lockstep
-from jaxtui.measure import hosts
-from jaxtui.measure.devices import describe
-from jaxtui.measure.experiment import run
-from jaxtui.measure.host import host
-from jaxtui.model import Case, Experiment, Joining, Place, RunFinished
-from jaxtui.model.machine import group_name
+from jaxtui.core.engine import meeting
+from jaxtui.core.engine.hosts import Hosts
+from jaxtui.core.engine.lockstep import Lockstep
+from jaxtui.core.engine import cluster as hosts
+from jaxtui.tasks.devices import describe
+from jaxtui.features.bench.measure.experiment import run
+from jaxtui.tasks.host import host
+from jaxtui.core.model import (Case, Experiment, Joining, Place, RunFinished)
+from jaxtui.core.model.machine import group_name
 
 counted = Counter()
 

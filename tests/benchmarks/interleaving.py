@@ -39,8 +39,7 @@ import jax.numpy as jnp
 import numpy as np
 from sign_test import sign_test_interval
 
-from jaxtui.measure import experiment
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseMeasured,
@@ -49,8 +48,9 @@ from jaxtui.model import (
     Sampled,
     Summary,
 )
-from jaxtui.model.measurement import Interval
-from jaxtui.stats import ratio
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.stats import ratio
+from jaxtui.features.bench.measure import experiment
 
 SIZES = (10_000, 30_000, 100_000, 300_000)
 """Half a millisecond to thirty: what is over within a time slice feels no load."""

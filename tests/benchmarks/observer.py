@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 
 from sign_test import sign_test_interval
 
-from jaxtui.model.measurement import Interval
-from jaxtui.stats import quantile
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.stats import quantile
 
 COLUMNS, LINES = 120, 40
 WINDOW_SECONDS = 1.3
@@ -111,10 +111,10 @@ def judge(name: str, taken: Sequence[tuple[Window, Sequence[float]]]) -> bool:
 
 def child(plan: Sequence[Window], report: Path) -> None:
     """Run the app; switch its plot as planned; write what each window saw."""
-    from jaxtui.engine.client import EngineClient, EngineOptions
-    from jaxtui.engine.protocol import Envelope
-    from jaxtui.model import Case, Experiment, Ready, Sampled
-    from jaxtui.tui.app import JaxtuiApp
+    from jaxtui.core.engine.client import EngineClient, EngineOptions
+    from jaxtui.core.engine.protocol import Envelope
+    from jaxtui.core.model import Case, Experiment, Ready, Sampled
+    from jaxtui.ui.app.app import JaxtuiApp
 
     class Tapped(EngineClient):
         """The client, noting when samples arrive."""
@@ -241,13 +241,14 @@ def in_process(plan: Sequence[Window]) -> list[tuple[Window, list[float]]]:
     import jax
     import numpy as np
 
-    from jaxtui.measure import clocks
-    from jaxtui.plot import Axis, Picture, Series
+    from jaxtui.tasks import waiting
+    from jaxtui.timing import clocks
+    from jaxtui.ui.plot import Axis, Picture, Series
 
     x = jax.device_put(np.random.default_rng(0).standard_normal((512, 512), np.float32))
     call = jax.jit(lambda x: x @ x).lower(x).compile()
-    clocks.calls(call, (x,), clocks.wait_for_array, 0.5)
-    points = clocks.calls(call, (x,), clocks.wait_for_array, 0.5, least=400)
+    clocks.calls(call, (x,), waiting.wait_for_array, 0.5)
+    points = clocks.calls(call, (x,), waiting.wait_for_array, 0.5, least=400)
 
     def frame() -> None:
         count = range(len(points.ready))
@@ -258,18 +259,19 @@ def in_process(plan: Sequence[Window]) -> list[tuple[Window, list[float]]]:
         Picture(series, y=Axis(log=True)).draw(80, 24)
 
     frame()
-    return [(window, _timed_beside(window, call, x, frame, clocks)) for window in plan]
+    return [
+        (window, _timed_beside(window, call, x, frame, clocks, waiting.wait_for_array))
+        for window in plan
+    ]
 
 
 def _timed_beside(
-    window: Window, call: Any, x: Any, frame: Callable[[], None], clocks: Any
+    window: Window, call: Any, x: Any, frame: Callable[[], None], clocks: Any, wait: Any
 ) -> list[float]:
     taken: list[float] = []
     thread = threading.Thread(
         target=lambda: taken.extend(
-            clocks.calls(
-                call, (x,), clocks.wait_for_array, WINDOW_SECONDS - SETTLE_SECONDS
-            ).ready
+            clocks.calls(call, (x,), wait, WINDOW_SECONDS - SETTLE_SECONDS).ready
         )
     )
     thread.start()

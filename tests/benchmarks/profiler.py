@@ -31,9 +31,7 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax.numpy as jnp
 from sign_test import sign_test_interval
 
-from jaxtui.features.timeline.measure import run_loop
-from jaxtui.measure import experiment
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     CaseMeasured,
     Experiment,
@@ -41,8 +39,10 @@ from jaxtui.model import (
     LoopMeasured,
     RunEvent,
 )
-from jaxtui.model.measurement import Interval
-from jaxtui.stats import median
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.stats import median
+from jaxtui.features.bench.measure import experiment
+from jaxtui.features.timeline.measure import run_loop
 
 
 def tanh(x: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 
 from sign_test import sign_test_interval
 
-from jaxtui.model.measurement import Interval
+from jaxtui.core.model.measurement import Interval
 
 WITHIN = 0.15
 

@@ -19,10 +19,10 @@ from statistics import median
 
 from textual.pilot import Pilot
 
+from jaxtui.core.model import Device
 from jaxtui.features.links.screen import LinksScreen
-from jaxtui.model import Device
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.widgets.chip_map import ChipMap
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.widgets.chip_map import ChipMap
 from tests.fake_engine import FakeEngine, at_once, cpu_devices
 from tests.features.links.linking import answer
 

@@ -41,19 +41,12 @@ from typing import Any, NamedTuple
 import msgspec
 from sign_test import sign_test_interval
 
-from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.core.engine.client import EngineClient, EngineOptions
+from jaxtui.core.model import LOOP_STYLES, Case, Experiment, Loop, LoopMeasured, OpInfo
+from jaxtui.core.session import Session, following
+from jaxtui.core.state import EMPTY
+from jaxtui.features.bench.scripts import case_script, loop_script
 from jaxtui.features.timeline.report import label
-from jaxtui.model import (
-    LOOP_STYLES,
-    Case,
-    Experiment,
-    Loop,
-    LoopMeasured,
-    OpInfo,
-)
-from jaxtui.session import Session, following
-from jaxtui.state import EMPTY
-from jaxtui.view.scripts import case_script, loop_script
 
 ACCEPTED = 0.15
 """How far a median ratio may be from 1."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from jaxtui.model.measurement import Interval
-from jaxtui.stats import quantile
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.stats import quantile
 
 
 def sign_test_interval(values: Sequence[float], confidence: float = 0.95) -> Interval:

@@ -32,13 +32,14 @@ os.environ["JAX_ENABLE_COMPILATION_CACHE"] = "0"
 import jax
 from sign_test import sign_test_interval
 
+from jaxtui.core.model import Case, Loop, LoopMeasured
+from jaxtui.core.model.measurement import Interval
 from jaxtui.features.timeline.measure import repeats, run_loop
 from jaxtui.features.timeline.measure.repeats import Body, Watcher
-from jaxtui.measure import coldpath, ops, runtime
-from jaxtui.measure.turns import quiet_collector
-from jaxtui.measure.workload import Pool, Workload, of_op
-from jaxtui.model import Case, Loop, LoopMeasured
-from jaxtui.model.measurement import Interval
+from jaxtui.tasks import ops
+from jaxtui.tasks.workload import Pool, Workload, of_op
+from jaxtui.timing import coldpath, runtime
+from jaxtui.timing.turns import quiet_collector
 
 SIZES = (512, 768, 1000)
 CALLS = 40

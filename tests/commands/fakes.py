@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxtui import cli
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseMeasured,
@@ -31,8 +31,9 @@ from tests.records import summarize, told
 
 def in_process() -> FakeEngine:
     """One that measures, in this process: what counts is what is said of it."""
+    from jaxtui.features.bench.measure import experiment
     from jaxtui.features.program import measure as inspection
-    from jaxtui.measure import experiment, ops
+    from jaxtui.tasks import ops
 
     def answer(work: Any) -> Sequence[Event]:
         if isinstance(work, Inspection):

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from jaxtui import cli
-from jaxtui.engine.client import EngineOptions
-from jaxtui.model import Case, Event, Experiment, RunFinished
+from jaxtui.core.engine.client import EngineOptions
+from jaxtui.core.model import Case, Event, Experiment, RunFinished
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine
 from tests.records import told

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from jaxtui.commands.schema import DOCUMENTS
-from jaxtui.engine.client import EngineOptions
-from jaxtui.history.store import History
-from jaxtui.machine import malloc
-from jaxtui.model import (
+from jaxtui.core.engine.client import EngineOptions
+from jaxtui.core.history.store import History
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     Event,
@@ -21,6 +19,8 @@ from jaxtui.model import (
     Failure,
     RunFinished,
 )
+from jaxtui.machine import malloc
+from jaxtui.ui.commands.schema import DOCUMENTS
 from tests import records
 from tests.commands.fakes import complete, ctrl_c
 from tests.commands.test_schema import fits

@@ -11,7 +11,7 @@ import pexpect
 import pytest
 
 from jaxtui import cli
-from jaxtui.model import EngineFailed, Event, Experiment
+from jaxtui.core.model import EngineFailed, Event, Experiment
 from tests.commands.fakes import run
 from tests.fake_engine import FakeEngine
 from tests.processes import (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import (
+from jaxtui.core.engine.client import EngineUnavailableError
+from jaxtui.core.model import (
     Check,
     CheckRead,
     Event,
@@ -18,8 +18,8 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
-from jaxtui.model.roofs import Roofs
-from jaxtui.view import words
+from jaxtui.core.model.roofs import Roofs
+from jaxtui.ui import words
 from tests.analysis.figures import bandwidth, reading, roofs
 from tests.commands.fakes import complete, ctrl_c, interrupted, run
 from tests.fake_engine import FakeEngine, began

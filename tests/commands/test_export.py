@@ -13,7 +13,7 @@ from xml.dom import minidom
 import msgspec
 import pytest
 
-from jaxtui.model import Case, Event, Experiment, Failure, PlannedCase
+from jaxtui.core.model import Case, Event, Experiment, Failure, PlannedCase
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import RECIPE, FakeEngine, began
 from tests.features.crossover import test_command as test_crossover

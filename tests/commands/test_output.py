@@ -10,12 +10,9 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from jaxtui import cli
-from jaxtui.commands.output import Exports, close
-from jaxtui.commands.progress import live_line, progress_line
-from jaxtui.commands.terminal import print_stdout, say
-from jaxtui.engine.process import engine_command
-from jaxtui.engine.protocol import Envelope
-from jaxtui.model import (
+from jaxtui.core.engine.process import engine_command
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.model import (
     Case,
     CaseStarted,
     Event,
@@ -26,8 +23,11 @@ from jaxtui.model import (
     Snippet,
     Work,
 )
-from jaxtui.state import EMPTY, State, begin_run, reduce
-from jaxtui.text import PLAIN
+from jaxtui.core.state import EMPTY, State, begin_run, reduce
+from jaxtui.core.text import PLAIN
+from jaxtui.ui.commands.output import Exports, close
+from jaxtui.ui.commands.progress import live_line, progress_line
+from jaxtui.ui.commands.terminal import print_stdout, say
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine, up
 
@@ -164,7 +164,7 @@ async def test_what_is_too_wide_for_the_terminal_is_cut_off(
     stderr = io.StringIO()
     stderr.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr("sys.stderr", stderr)
-    monkeypatch.setattr("jaxtui.commands.progress.REDRAW_SECONDS", 0.0)
+    monkeypatch.setattr("jaxtui.ui.commands.progress.REDRAW_SECONDS", 0.0)
     monkeypatch.setenv("COLUMNS", "9")
     for terminal, written in (("xterm", "\r0\\x1bxxx\x1b[K\r\x1b[K"), ("dumb", "")):
         monkeypatch.setenv("TERM", terminal)

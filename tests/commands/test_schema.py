@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.commands.schema import DOCUMENTS
+from jaxtui.ui.commands.schema import DOCUMENTS
 from tests.commands.fakes import in_process, run
 from tests.processes import ended
 

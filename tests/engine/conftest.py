@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from jaxtui.engine.client import EngineClient, EngineOptions
-from jaxtui.engine.protocol import Envelope
-from jaxtui.model import Case, Event, Experiment, Hello, Logged, Work
+from jaxtui.core.engine.client import EngineClient, EngineOptions
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.model import Case, Event, Experiment, Hello, Logged, Work
 from tests.processes import FAKE_PYTHON, LIMIT_SECONDS, ROOT
 
 

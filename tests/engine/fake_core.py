@@ -13,9 +13,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 
-from jaxtui.engine.core import CannotServeError
-from jaxtui.engine.server import main
-from jaxtui.model import (
+from jaxtui.core.engine.core import CannotServeError
+from jaxtui.core.engine.server import main
+from jaxtui.core.model import (
     Case,
     CaseMeasured,
     CaseStarted,

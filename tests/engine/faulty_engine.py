@@ -15,9 +15,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxtui.engine.core import Core
-from jaxtui.engine.server import main
-from jaxtui.model import Check, RunEvent, Work
+from jaxtui.core.engine.core import Core
+from jaxtui.core.engine.server import main
+from jaxtui.core.model import Check, RunEvent, Work
 
 PLANTED = {
     device: (kind, *test)
@@ -44,8 +44,8 @@ class FaultyCore(Core):
 
 
 def plant() -> None:
+    from jaxtui.features.bench.measure import rates
     from jaxtui.features.check.measure import rates as tests
-    from jaxtui.measure import rates
 
     # The last cache of a host may be huge, and its memory slow.
     rates.last_cache_bytes = lambda: 2**20
@@ -73,7 +73,7 @@ def wrong(call: Callable[..., Any]) -> Callable[..., Any]:
     import jax
     import jax.numpy as jnp
 
-    from jaxtui.measure.settings import enable_x64
+    from jaxtui.tasks.settings import enable_x64
 
     def last_element_off(result: Any) -> Any:
         place = (-1,) * result.ndim

@@ -6,8 +6,8 @@ import os
 import sys
 from pathlib import Path
 
-from jaxtui.engine.core import Core
-from jaxtui.engine.server import main
+from jaxtui.core.engine.core import Core
+from jaxtui.core.engine.server import main
 
 if __name__ == "__main__":
     sys.exit(main(core=Core(Path(os.environ["FAKE_ROOT"]))))

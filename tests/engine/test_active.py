@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.engine.active import ActiveRun
-from jaxtui.engine.silence import PATIENCE_SECONDS, WORK_SECONDS
-from jaxtui.features.check.exam import limit_seconds
-from jaxtui.model import (
+from jaxtui.core.engine.active import ActiveRun
+from jaxtui.core.engine.silence import PATIENCE_SECONDS, WORK_SECONDS
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseStarted,
@@ -18,6 +17,7 @@ from jaxtui.model import (
     Loop,
     PhaseStarted,
 )
+from jaxtui.features.check.exam import limit_seconds
 from tests.processes import alive
 from tests.records import told
 

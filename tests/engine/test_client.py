@@ -9,14 +9,14 @@ import signal
 import msgspec
 import pytest
 
-from jaxtui.engine import client, connection, silence
-from jaxtui.engine.active import ActiveRun
-from jaxtui.engine.client import (
+from jaxtui.core.engine import client, connection, silence
+from jaxtui.core.engine.active import ActiveRun
+from jaxtui.core.engine.client import (
     EngineClient,
     EngineProcess,
     EngineUnavailableError,
 )
-from jaxtui.model import (
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     EngineDied,

@@ -7,9 +7,9 @@ from functools import partial
 import msgspec
 import pytest
 
-from jaxtui.engine import course, startup
-from jaxtui.engine.protocol import encode
-from jaxtui.model import (
+from jaxtui.core.engine import course, startup
+from jaxtui.core.engine.protocol import encode
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     Check,
@@ -26,7 +26,7 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
-from jaxtui.view import words
+from jaxtui.ui import words
 from tests import records
 from tests.processes import wait_until
 from tests.stores import at_once, group
@@ -233,7 +233,9 @@ def test_who_is_asked_for_something_else_is_named(differs, tmp_path, monkeypatch
         works[2] = msgspec.structs.replace(work, seed=1)
     else:
         digests = iter(["a", "a", "" if differs == "missing" else "b"])
-        monkeypatch.setattr("jaxtui.engine.hosts._digest_of", lambda _: next(digests))
+        monkeypatch.setattr(
+            "jaxtui.core.engine.hosts._digest_of", lambda _: next(digests)
+        )
     group = Group()
     remarks = group.run(work, works=works)
     code = "works-differ" if differs == "work" else "file-differs"

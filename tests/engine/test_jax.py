@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.engine.process import DEFAULT_COMMAND
-from jaxtui.model import (
+from jaxtui.core.engine.process import DEFAULT_COMMAND
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseMeasured,

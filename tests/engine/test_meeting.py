@@ -9,9 +9,9 @@ from functools import partial
 import msgspec
 import pytest
 
-from jaxtui.engine import meeting
-from jaxtui.measure.errors import RefusedError
-from jaxtui.model import Joining, Place
+from jaxtui.core.engine import meeting
+from jaxtui.core.model import Joining, Place
+from jaxtui.tasks.errors import RefusedError
 from tests.processes import wait_until
 from tests.stores import at_once
 

@@ -8,9 +8,9 @@ import threading
 
 import pytest
 
-from jaxtui.engine.outbox import Outbox
-from jaxtui.engine.protocol import decode_envelope
-from jaxtui.model import CaseMeasured, Logged, Progress, RunFinished, Sampled
+from jaxtui.core.engine.outbox import Outbox
+from jaxtui.core.engine.protocol import decode_envelope
+from jaxtui.core.model import CaseMeasured, Logged, Progress, RunFinished, Sampled
 from tests.records import case, measurement
 
 POINTS = tuple(map(float, range(200)))

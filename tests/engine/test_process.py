@@ -4,8 +4,8 @@ import signal
 
 import pytest
 
-from jaxtui.engine.server import engine_environment
-from jaxtui.engine.startup import how_ended
+from jaxtui.core.engine.server import engine_environment
+from jaxtui.core.engine.startup import how_ended
 
 
 def test_the_environment_of_an_engine():

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.engine.process import EngineProcess
-from jaxtui.engine.protocol import (
+from jaxtui.core.engine.process import EngineProcess
+from jaxtui.core.engine.protocol import (
     GoodbyeRequest,
     RunRequest,
     StopRequest,
     decode_envelope,
     encode,
 )
-from jaxtui.model import (
+from jaxtui.core.model import (
     EngineFailed,
     Logged,
     Ready,

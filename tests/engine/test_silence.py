@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from jaxtui.engine import silence
-from jaxtui.engine.silence import Limits, cpu_seconds, hangs
+from jaxtui.core.engine import silence
+from jaxtui.core.engine.silence import Limits, cpu_seconds, hangs
 
 HOUR = 3600.0
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.engine import startup
-from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.engine.process import DEFAULT_COMMAND
-from jaxtui.model import (
+from jaxtui.core.engine import startup
+from jaxtui.core.engine.client import EngineUnavailableError
+from jaxtui.core.engine.process import DEFAULT_COMMAND
+from jaxtui.core.model import (
     EngineDied,
     EngineFailed,
     Hello,
@@ -17,8 +17,8 @@ from jaxtui.model import (
     Remark,
     Waiting,
 )
-from jaxtui.view import words
-from jaxtui.view.progress import starting
+from jaxtui.ui import words
+from jaxtui.ui.progress import starting
 from tests.processes import ROOT, alive, jaxtui
 
 

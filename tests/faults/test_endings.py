@@ -15,7 +15,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from jaxtui.history.store import History
+from jaxtui.core.history.store import History
 from tests.processes import (
     FAKE_PYTHON,
     LIMIT_SECONDS,

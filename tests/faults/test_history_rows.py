@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.history.store import History
+from jaxtui.core.history.store import History
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.processes import (
     PROGRAM,

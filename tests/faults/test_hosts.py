@@ -21,7 +21,7 @@ import msgspec
 import pytest
 
 import jaxtui
-from jaxtui.model import CaseMeasured, Experiment
+from jaxtui.core.model import CaseMeasured, Experiment
 from tests import records
 from tests.processes import (
     LIMIT_SECONDS,

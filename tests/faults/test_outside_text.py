@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.text import literal, visible, visible_json
+from jaxtui.core.text import literal, visible, visible_json
 from tests import processes
 from tests.processes import LIMIT_SECONDS, Shell, ended
 

@@ -344,7 +344,8 @@ def accelerate() -> None:
     """Let the slow work around a call take the time of an accelerator's."""
     from dataclasses import replace
 
-    from jaxtui.measure import accuracy, coldpath, inputs, ops, workload
+    from jaxtui.tasks import accuracy, inputs, ops, workload
+    from jaxtui.timing import coldpath
 
     inputs.host_inputs = taking("inputs", inputs.host_inputs)
     workload.send = taking("transfer", workload.send)
@@ -361,7 +362,7 @@ def accelerate() -> None:
 def main() -> None:
     """Every scenario."""
     import jaxtui
-    from jaxtui.measure import experiment
+    from jaxtui.features.bench.measure import experiment
 
     accelerate()
     seen: list[str] = []

@@ -26,7 +26,7 @@ import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.engine.protocol import decode_envelope
+from jaxtui.core.engine.protocol import decode_envelope
 from jaxtui.features.check import exam as examination
 
 HERE = Path(__file__).parent
@@ -149,7 +149,7 @@ def test_command(name: str, play: Played) -> None:
 def test_colours_are_codes_around_the_same_text(
     name: str, play: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxtui.commands.terminal.takes_codes", lambda stream: True)
+    monkeypatch.setattr("jaxtui.ui.commands.terminal.takes_codes", lambda stream: True)
     stream, command = SCENARIOS[name]
     _, out, _ = play(command, stream)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from jaxtui.history.store import History
-from jaxtui.model import Case, Device, Host, Measurement, Phases, Ready, Samples
+from jaxtui.core.history.store import History
+from jaxtui.core.model import Case, Device, Host, Measurement, Phases, Ready, Samples
 from tests import records
 
 HOST = Host(

@@ -16,9 +16,9 @@ import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.history.recording import Past, Recording
-from jaxtui.history.store import Filter, History
-from jaxtui.model import (
+from jaxtui.core.history.recording import Past, Recording
+from jaxtui.core.history.store import Filter, History
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseMeasured,
@@ -28,7 +28,7 @@ from jaxtui.model import (
     Measurement,
     RunFinished,
 )
-from jaxtui.tui.run import Recorder
+from jaxtui.ui.app.run import Recorder
 from tests import fake_engine, records
 from tests.analysis.figures import sampled
 from tests.commands.fakes import complete
@@ -145,7 +145,7 @@ def test_what_cannot_be_written_is_said_once_and_not_told(
     _, remarks = keep(measurement(), measurement(), written=pytest.fail)
     assert remarks[0].startswith("Cannot use the history")
     assert remarks[1] == "Could not save 2 measurements in the history."
-    monkeypatch.setattr("jaxtui.history.store.sqlite3", None)
+    monkeypatch.setattr("jaxtui.core.history.store.sqlite3", None)
     _, (why, _) = keep(measurement(), measurement(), written=pytest.fail)
     assert "without SQLite" in why
 
@@ -182,7 +182,7 @@ def test_the_past_of_a_run_is_all_that_was_kept_before_it(data: Path) -> None:
 def test_a_history_that_is_locked_has_no_past_and_delays_nobody(
     let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("jaxtui.core.history.store.WAIT_SECONDS", 0.0)
     keeper = Recording(pytest.fail, know=pytest.fail)
     keeper.observe(READY)
     keeper.look_back([measurement().case])
@@ -203,7 +203,7 @@ def test_it_is_said_why_nothing_can_be_written(
         if number is not None:
             raise OSError(number, "no locks")
 
-    monkeypatch.setattr("jaxtui.history.store.fcntl.lockf", lock)
+    monkeypatch.setattr("jaxtui.core.history.store.fcntl.lockf", lock)
     warned: list[str] = []
     keeper = Recording(warned.append)
     keeper.observe(READY)
@@ -349,7 +349,7 @@ async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> Non
 async def test_leaving_does_not_wait_for_a_history_that_is_locked(
     let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("jaxtui.tui.run.PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr("jaxtui.ui.app.run.PATIENCE_SECONDS", 0.01)
     app = app_on(fake_engine.FakeEngine(complete))
     keeping = Recorder(app)
     async with app.run_test() as pilot:
@@ -365,7 +365,7 @@ async def test_leaving_does_not_wait_for_a_history_that_is_locked(
 def test_a_command_prints_what_it_could_not_keep(
     let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
-    monkeypatch.setattr("jaxtui.history.store.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("jaxtui.core.history.store.WAIT_SECONDS", 0.01)
     words = ("bench", "selu", "--mode", "jit,numpy", "--json")
     assert cli.main(words, engine=FakeEngine(complete)) == 0
     out, err = capsys.readouterr()

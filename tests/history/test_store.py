@@ -18,8 +18,8 @@ import msgspec
 import pytest
 
 from jaxtui import cli
-from jaxtui.history import store
-from jaxtui.history.store import (
+from jaxtui.core.history import store
+from jaxtui.core.history.store import (
     EARLIER,
     VERSION,
     Filter,
@@ -27,7 +27,7 @@ from jaxtui.history.store import (
     HistoryError,
     UnknownEntryError,
 )
-from jaxtui.model import Device, Host, Measurement, Remark
+from jaxtui.core.model import Device, Host, Measurement, Remark
 from tests.commands.fakes import complete
 from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
@@ -42,9 +42,9 @@ NONSENSE = "nonsense " * 200
 BEGIN = """
 import json, resource, sys
 from pathlib import Path
-from jaxtui.history.recording import Recording
-from jaxtui.history.store import History, HistoryError
-from jaxtui.model import CaseMeasured
+from jaxtui.core.history.recording import Recording
+from jaxtui.core.history.store import (History, HistoryError)
+from jaxtui.core.model import CaseMeasured
 from tests.history.making import DEVICE, HOST, READY, insert, measurement
 history = History(Path(sys.argv[1]))
 """

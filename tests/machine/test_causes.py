@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jaxtui.machine import causes
-from jaxtui.view import words
+from jaxtui.ui import words
 
 FLAGS = "F1127 22:55:49.774868 19908 parse_flags_from_env.cc:"
 READ = '{}171] Could not open file "{}" to read flags for environment variable "{}".'

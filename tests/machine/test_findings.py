@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.engine.core import Core
+from jaxtui.core.engine.core import Core
+from jaxtui.core.model import Device, Holder, Remark
 from jaxtui.machine import findings
 from jaxtui.machine.findings import merge
 from jaxtui.machine.hardware import Chip, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.processes import Lock
 from jaxtui.machine.survey import CHIPS_OF_PROCESS, Survey
-from jaxtui.model import Device, Holder, Remark
-from jaxtui.view import words
+from jaxtui.ui import words
 
 TPU = tuple(Chip(f"0000:00:0{n}.0", "tpu", "TPU v5e") for n in range(4))
 VFIO = tuple(Node(f"/dev/vfio/{n}", "tpu", True, "root:tpu") for n in range(4))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from jaxtui.core.model import Host
 from jaxtui.features.devices.report import explain
 from jaxtui.machine import limits
-from jaxtui.model import Host
 from tests.records import device
 
 V1, V2 = "9:name=systemd:/\n4:cpu,cpuacct:/docker/a\n3:memory:/docker/a\n", "0::/a/b\n"

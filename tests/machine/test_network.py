@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from jaxtui.core.model import Device
 from jaxtui.machine import topologies
 from jaxtui.machine.network import Network
 from jaxtui.machine.topologies import rings
-from jaxtui.model import Device
 
 
 def box(kind: str, *extents: int, without: Sequence[int] = ()) -> tuple[Device, ...]:

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from jaxtui.engine.core import Core
+from jaxtui.core.engine.core import Core
 from jaxtui.machine import processes
 from jaxtui.machine.processes import Lock, holders, lock
 

@@ -7,13 +7,13 @@ from email.message import Message
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.core.model import Device
 from jaxtui.machine import findings, gpu_memory, hardware
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.hardware import Chip
 from jaxtui.machine.packages import Packages, installed, version_numbers
 from jaxtui.machine.survey import Survey, blocking, survey
-from jaxtui.model import Device
-from jaxtui.view import words
+from jaxtui.ui import words
 from tests.processes import LIMIT_SECONDS
 
 GIBIBYTE = 2**30

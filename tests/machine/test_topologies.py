@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from jaxtui.core.model import Topology
 from jaxtui.machine import topologies
 from jaxtui.machine.topologies import parse
-from jaxtui.model import Topology
 from tests.machine.record import RECORD
 
 

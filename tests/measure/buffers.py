@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from jaxtui.measure.inputs import ALIGNMENT
+from jaxtui.tasks.inputs import ALIGNMENT
 
 
 def aligned_copy(array: np.ndarray) -> np.ndarray:

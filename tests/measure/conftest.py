@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jaxtui.measure import ops
+from jaxtui.tasks import ops
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from jaxtui.measure.experiment import run
-from jaxtui.model import (
+from jaxtui.core.model import (
     HOST_MODES,
     Case,
     CaseFailed,
@@ -19,7 +18,8 @@ from jaxtui.model import (
     Remark,
     RunEvent,
 )
-from jaxtui.view import words
+from jaxtui.features.bench.measure.experiment import run
+from jaxtui.ui import words
 
 FUNCTIONS = str(Path(__file__).with_name("functions.py"))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.measure import accuracy, inputs, ops
+from jaxtui.tasks import accuracy, inputs, ops
 
 MATMUL = ops.get("matmul")
 

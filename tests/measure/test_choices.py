@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 
-from jaxtui.measure import rates
-from jaxtui.measure.rates import Setting, last_cache_bytes
-from jaxtui.model import CHECK_LEVELS, ITEMSIZE, CheckLevel, Device, Expected, Precision
+from jaxtui.core.model import (
+    CHECK_LEVELS,
+    ITEMSIZE,
+    CheckLevel,
+    Device,
+    Expected,
+    Precision,
+)
+from jaxtui.features.bench.measure import rates
+from jaxtui.features.bench.measure.rates import Setting, last_cache_bytes
 from jaxtui.xla import peaks
 
 MIB, GIB = 2**20, 2**30

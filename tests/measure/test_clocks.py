@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import clocks
-from jaxtui.measure.clocks import Call, Wait
-from jaxtui.stats import median
+from jaxtui.core.stats import median
+from jaxtui.tasks import waiting
+from jaxtui.tasks.waiting import Call, Wait
+from jaxtui.timing import clocks
 
 
 class FakeResult:
@@ -31,7 +32,7 @@ class FakeResult:
         return self
 
 
-@pytest.mark.parametrize("wait", [clocks.wait_for_array, clocks.no_wait])
+@pytest.mark.parametrize("wait", [waiting.wait_for_array, waiting.no_wait])
 def test_the_last_result_is_freed_before_the_next_clock_starts(
     wait: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,9 +76,9 @@ def test_freeing_ends_when_the_result_is_gone_and_costs_no_clock(
         return now
 
     monkeypatch.setattr(clocks, "perf_counter_ns", read)
-    assert clocks.free(Slow, (), clocks.wait_for_array, 3) == [7e-6] * 3
+    assert clocks.free(Slow, (), waiting.wait_for_array, 3) == [7e-6] * 3
     # What costs less than reading the clock costs nothing, and never less.
-    assert clocks.free(object, (), clocks.no_wait, 1) == [0.0]
+    assert clocks.free(object, (), waiting.no_wait, 1) == [0.0]
 
 
 def test_a_tree_is_waited_for_with_all_of_its_arrays() -> None:
@@ -89,7 +90,7 @@ def test_a_tree_is_waited_for_with_all_of_its_arrays() -> None:
     alone = jax.jit(lambda x: x @ x @ x @ x)
     for call in (both, alone):
         jax.block_until_ready(call(x))
-    wait, wait_alone = clocks.wait_for(both(x)), clocks.wait_for(alone(x))
+    wait, wait_alone = waiting.wait_for(both(x)), waiting.wait_for(alone(x))
     ratios = []
     for _ in range(9):  # in turns: a machine has more than one speed
         tree = clocks.calls(both, (x,), wait, 0, least=2).ready
@@ -108,7 +109,7 @@ def compiled(function: Call, *args: jax.Array) -> Call:
 def test_the_queue_holds_the_host_back_at_about_32() -> None:
     x = jnp.asarray(np.random.default_rng(0).standard_normal((512, 512), np.float32))
     call = compiled(lambda x: x @ x, x)
-    clocks.calls(call, (x,), clocks.wait_for_array, 0.02)
+    clocks.calls(call, (x,), waiting.wait_for_array, 0.02)
     depth = max(clocks.pending_after(call, (x,), 64) for _ in range(3))
     assert 28 <= depth <= 34
 
@@ -139,7 +140,7 @@ def test_twice_the_work_on_the_device_reads_twice_the_time() -> None:
     once, twice = compiled(looped(8), x), compiled(looped(16), x)
 
     def shortest(call: Call) -> float:
-        return min(clocks.calls(call, (x,), clocks.wait_for_array, 0, least=3).ready)
+        return min(clocks.calls(call, (x,), waiting.wait_for_array, 0, least=3).ready)
 
     # Far from the 1 of work that was not waited for, or hoisted; with two programs
     # beside it that spin on both cores it read 1.9 to 2.8.

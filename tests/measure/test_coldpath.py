@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import coldpath, inputs
+from jaxtui.tasks import inputs
+from jaxtui.timing import coldpath
 from tests.measure.buffers import aligned_copy
 
 ELEMENTS = 1_000_000
@@ -24,8 +25,8 @@ import sys, json, jax
 jax.config.update("jax_compilation_cache_dir", sys.argv[1])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-from jaxtui.measure.experiment import run
-from jaxtui.model import Case, CaseMeasured, Experiment
+from jaxtui.features.bench.measure.experiment import run
+from jaxtui.core.model import (Case, CaseMeasured, Experiment)
 case = Case(op="selu", size=5000, dtype="float32", device="cpu:0", mode="jit")
 for event in run(Experiment(cases=(case,), budget_seconds=0.5)):
     if isinstance(event, CaseMeasured):

@@ -8,12 +8,13 @@ import pytest
 from msgspec.structs import replace
 from msgspec.structs import replace as changed
 
+from jaxtui.core.model import Case, Experiment, Inspection, WorkFailed
+from jaxtui.core.model.mesh import parse_mesh
+from jaxtui.features.bench.measure import planning
 from jaxtui.features.program.measure import run_inspection
-from jaxtui.measure import ops, planning, workload
-from jaxtui.measure.ops.collectives import Exchange
-from jaxtui.measure.own import specs as own_specs
-from jaxtui.model import Case, Experiment, Inspection, WorkFailed
-from jaxtui.model.mesh import parse_mesh
+from jaxtui.tasks import ops, workload
+from jaxtui.tasks.ops.collectives import Exchange
+from jaxtui.tasks.own import specs as own_specs
 from tests.measure.running import case, measured, own, refusal
 
 DEVICES = "cpu:0-3"

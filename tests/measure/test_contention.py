@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.measure import contention, notes
-from jaxtui.measure.contention import Meter
+from jaxtui.features.bench.measure import notes
+from jaxtui.timing import contention
+from jaxtui.timing.contention import Meter
 
 HZ = contention.TICKS_PER_SECOND
 

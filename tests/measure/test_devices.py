@@ -6,9 +6,9 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtui.measure import devices, host
-from jaxtui.measure.devices import probe
-from jaxtui.measure.errors import RefusedError
+from jaxtui.tasks import devices, host
+from jaxtui.tasks.devices import probe
+from jaxtui.tasks.errors import RefusedError
 from tests.machine.record import RECORD
 
 TOPOLOGIES = json.loads(RECORD.read_text())

@@ -14,15 +14,15 @@ import pytest
 
 from jaxtui.machine import packages
 from jaxtui.machine.messages import MESSAGES, kind_of
-from jaxtui.measure.errors import (
+from jaxtui.tasks.errors import (
     check_fault,
     full_text,
     headline,
     translate_backend,
     translate_import,
 )
-from jaxtui.measure.failures import translate
-from jaxtui.view import words
+from jaxtui.tasks.failures import translate
+from jaxtui.ui import words
 from tests.measure.running import case
 
 JAX = packages.installed().jax

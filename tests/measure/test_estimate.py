@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from jaxtui.measure import estimate, ops
+from jaxtui.features.bench.measure import estimate
+from jaxtui.tasks import ops
 
 FLOAT8 = "float8_e4m3fn"
 

@@ -12,14 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import coldpath, measurement, planning, runtime, workload
-from jaxtui.measure import experiment as module
-from jaxtui.measure.clocks import Block
-from jaxtui.measure.experiment import groups, run
-from jaxtui.measure.measurement import thin
-from jaxtui.measure.pace import ALONE
-from jaxtui.measure.turns import Turns, is_due
-from jaxtui.model import (
+from jaxtui.core.model import (
     CaseMeasured,
     CaseStarted,
     Experiment,
@@ -32,9 +25,18 @@ from jaxtui.model import (
     RunFinished,
     Sampled,
 )
-from jaxtui.model import cases as cases_module
-from jaxtui.stats import MINIMUM_ROUNDS
-from jaxtui.view import words
+from jaxtui.core.model import cases as cases_module
+from jaxtui.core.stats import MINIMUM_ROUNDS
+from jaxtui.features.bench.measure import experiment as module
+from jaxtui.features.bench.measure import measurement, planning
+from jaxtui.features.bench.measure.experiment import groups, run
+from jaxtui.features.bench.measure.measurement import thin
+from jaxtui.tasks import workload
+from jaxtui.timing import coldpath, runtime
+from jaxtui.timing.clocks import Block
+from jaxtui.timing.pace import ALONE
+from jaxtui.timing.turns import Turns, is_due
+from jaxtui.ui import words
 from tests.apart import in_a_thread
 from tests.measure.running import (
     case,

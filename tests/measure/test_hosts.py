@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from jaxtui.core.engine import cluster as hosts
+from jaxtui.core.model import Place
 from jaxtui.machine.hosts import heartbeat_seconds
-from jaxtui.measure import hosts
-from jaxtui.measure.errors import RefusedError
-from jaxtui.model import Place
+from jaxtui.tasks.errors import RefusedError
 
 SLURM = {
     "SLURM_JOB_ID": "7",

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.measure import inputs, ops
-from jaxtui.measure.ops.arguments import PERIOD
-from jaxtui.model import DTYPES
+from jaxtui.core.model import DTYPES
+from jaxtui.tasks import inputs, ops
+from jaxtui.tasks.ops.arguments import PERIOD
 from tests.measure.buffers import aligned_copy
 
 MATMUL = ops.get("matmul")

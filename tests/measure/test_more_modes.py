@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 import pytest
 
-from jaxtui.measure import tensorflow_numpy
+from jaxtui.tasks import tensorflow_numpy
 from tests.measure.running import case, facts, failure, measured, refusal
 
 pytestmark = pytest.mark.usefixtures("brief")

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jaxtui.core.model import Peak, Remark
+from jaxtui.core.model.measurement import Interval
+from jaxtui.features.bench.measure import notes
 from jaxtui.machine import malloc
-from jaxtui.measure import notes
-from jaxtui.measure.contention import Usage
-from jaxtui.measure.turns import Turns
-from jaxtui.measure.workload import Workload
-from jaxtui.model import Peak, Remark
-from jaxtui.model.measurement import Interval
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing.contention import Usage
+from jaxtui.timing.turns import Turns
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtui.measure import accuracy, inputs, notes, ops, programs, workload
-from jaxtui.measure.ops.arguments import as_dtype
-from jaxtui.measure.ops.base import Op
-from jaxtui.measure.settings import enable_x64
-from jaxtui.model import DTYPES, MODES, USUAL_MODES, Case
+from jaxtui.core.model import DTYPES, MODES, USUAL_MODES, Case
+from jaxtui.features.bench.measure import notes
+from jaxtui.tasks import accuracy, inputs, ops, programs, workload
+from jaxtui.tasks.ops.arguments import as_dtype
+from jaxtui.tasks.ops.base import Op
+from jaxtui.tasks.settings import enable_x64
 
 PAIRS = [(op, dtype) for op in ops.OPS.values() for dtype in op.dtypes]
 NAMED = pytest.mark.parametrize(

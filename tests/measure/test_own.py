@@ -12,10 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.measure import experiment, planning
-from jaxtui.measure import own as files
-from jaxtui.measure.errors import RefusedError
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     Experiment,
     Failure,
@@ -23,7 +20,7 @@ from jaxtui.model import (
     PhaseStarted,
     Remark,
 )
-from jaxtui.model.own import (
+from jaxtui.core.model.own import (
     XLA_DTYPES,
     Spec,
     dtype_of,
@@ -31,7 +28,10 @@ from jaxtui.model.own import (
     parse_specs,
     short_name,
 )
-from jaxtui.view import words
+from jaxtui.features.bench.measure import experiment, planning
+from jaxtui.tasks import own as files
+from jaxtui.tasks.errors import RefusedError
+from jaxtui.ui import words
 from tests.measure import running
 from tests.measure.running import facts, failure, outcomes, own, refusal
 

@@ -9,12 +9,14 @@ from typing import Any
 import jax
 import pytest
 
+from jaxtui.core.model import Case, Failure, Inspected, Inspection, Measurement
+from jaxtui.features.bench.measure import experiment
 from jaxtui.features.program import measure as inspection
-from jaxtui.measure import coldpath, experiment, programs
-from jaxtui.measure import own as files
-from jaxtui.measure.workload import Pool, Workload, of_function
-from jaxtui.model import Case, Failure, Inspected, Inspection, Measurement
-from jaxtui.view import words
+from jaxtui.tasks import own as files
+from jaxtui.tasks import programs
+from jaxtui.tasks.workload import Pool, Workload, of_function
+from jaxtui.timing import coldpath
+from jaxtui.ui import words
 from tests.measure import running
 from tests.measure.running import measured, outcomes, own, refusal
 

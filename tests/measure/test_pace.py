@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from jaxtui.engine.lockstep import CLEAR_STEPS, Lockstep
-from jaxtui.measure import clocks
-from jaxtui.measure.pace import ALONE, Pace
-from jaxtui.measure.turns import Turns, take_turns
-from jaxtui.measure.workload import Workload
+from jaxtui.core.engine.lockstep import CLEAR_STEPS, Lockstep
+from jaxtui.tasks import waiting
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing.pace import ALONE, Pace
+from jaxtui.timing.turns import Turns, take_turns
 from tests.measure.running import case
 from tests.stores import at_once, group
 
@@ -84,7 +84,7 @@ def test_all_call_as_often_and_in_the_same_order() -> None:
                         case=case("add", 8, "jit"),
                         call=lambda x: call(name, x),
                         args=(np.ones(elements),),
-                        wait=clocks.no_wait,
+                        wait=waiting.no_wait,
                     ),
                     throughput=name == "a",
                     queue_depth=32,

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.measure import inputs, ops, planning
-from jaxtui.model import DTYPES, Case, Device, Experiment, Remark
-from jaxtui.view import words
+from jaxtui.core.model import DTYPES, Case, Device, Experiment, Remark
+from jaxtui.features.bench.measure import planning
+from jaxtui.tasks import inputs, ops
+from jaxtui.ui import words
 from tests.measure.running import case
 
 GB = 10**9

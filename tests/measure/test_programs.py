@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from jaxtui.measure import programs
+from jaxtui.tasks import programs
 
 X = jnp.ones((40, 40))
 

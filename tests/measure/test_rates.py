@@ -10,11 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.measure import clocks, ops, rates, turns
-from jaxtui.measure.rates import Subject, TroubleError, translate_errors
-from jaxtui.measure.turns import never
-from jaxtui.model import DTYPES, Case, CheckRead, Reading
-from jaxtui.stats import MINIMUM_ROUNDS
+from jaxtui.core.model import DTYPES, Case, CheckRead, Reading
+from jaxtui.core.stats import MINIMUM_ROUNDS
+from jaxtui.features.bench.measure import rates
+from jaxtui.features.bench.measure.rates import Subject, TroubleError, translate_errors
+from jaxtui.tasks import ops
+from jaxtui.timing import clocks, turns
+from jaxtui.timing.turns import never
 
 
 def case(op: str = "matmul", size: int = 64, dtype: str = "float32") -> Case:

@@ -9,13 +9,13 @@ import jax
 import numpy as np
 import pytest
 
-from jaxtui.measure import inputs, ops
-from jaxtui.measure import own as files
-from jaxtui.measure.recipes import recipe, source_of
-from jaxtui.measure.settings import enable_x64
-from jaxtui.model import Case, Mode, Recipe
-from jaxtui.model.own import parse_specs
-from jaxtui.view.scripts import IMPORTS, X64
+from jaxtui.core.model import Case, Mode, Recipe
+from jaxtui.core.model.own import parse_specs
+from jaxtui.features.bench.measure.recipes import recipe, source_of
+from jaxtui.features.bench.scripts import IMPORTS, X64
+from jaxtui.tasks import inputs, ops
+from jaxtui.tasks import own as files
+from jaxtui.tasks.settings import enable_x64
 from tests.measure.running import case, own
 
 

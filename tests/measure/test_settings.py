@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure import experiment
-from jaxtui.measure import own as files
-from jaxtui.measure.settings import enable_x64
-from jaxtui.model import CaseMeasured
+from jaxtui.core.model import CaseMeasured
+from jaxtui.features.bench.measure import experiment
+from jaxtui.tasks import own as files
+from jaxtui.tasks.settings import enable_x64
 from tests.measure.running import case, own
 from tests.measure.running import experiment as asked
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.model import Measurement
+from jaxtui.core.model import Measurement
 from tests.measure.running import facts, measured, own
 
 pytestmark = pytest.mark.usefixtures("brief")

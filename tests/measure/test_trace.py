@@ -14,9 +14,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure import trace
-from jaxtui.measure.trace import MARK, Mark, MissingTraceError, Run
-from jaxtui.model import LoopCall
+from jaxtui.core.model import LoopCall
+from jaxtui.timing import profiler as trace
+from jaxtui.timing.profiler import MARK, Mark, MissingTraceError, Run
 from jaxtui.xla import kernels
 from jaxtui.xla.kernels import Timeline
 

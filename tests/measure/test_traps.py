@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.measure import notes
-from jaxtui.model import Measurement
+from jaxtui.core.model import Measurement
+from jaxtui.features.bench.measure import notes
 from tests.measure.running import measured, own
 
 pytestmark = pytest.mark.usefixtures("brief")

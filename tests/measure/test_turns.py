@@ -11,13 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.measure import clocks, turns
-from jaxtui.measure.clocks import Block, Call, Wait
-from jaxtui.measure.measurement import Record
-from jaxtui.measure.turns import Turns, take_turns
-from jaxtui.measure.workload import Workload
-from jaxtui.model import Mode
-from jaxtui.stats import MINIMUM_ROUNDS
+from jaxtui.core.model import Mode
+from jaxtui.core.stats import MINIMUM_ROUNDS
+from jaxtui.features.bench.measure.measurement import Record
+from jaxtui.tasks import waiting
+from jaxtui.tasks.waiting import Call, Wait
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing import clocks, turns
+from jaxtui.timing.clocks import Block
+from jaxtui.timing.turns import Turns, take_turns
 from tests.measure.running import case
 
 CALL_SECONDS = 0.001
@@ -51,7 +53,7 @@ def bursts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def workload(mode: Mode = "jit", call: Call = np.exp) -> Workload:
     host = mode == "numpy"
-    wait = clocks.no_wait if host else clocks.wait_for_array
+    wait = waiting.no_wait if host else waiting.wait_for_array
     args = (np.ones(8),)
     return Workload(
         case=case("add", 8, mode), call=call, args=args, wait=wait, on_return=host

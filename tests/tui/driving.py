@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from jaxtui.tui.app import JaxtuiApp
+from jaxtui.ui.app.app import JaxtuiApp
 from tests.fake_engine import FakeEngine
 
 DEADLINE_SECONDS = 10.0

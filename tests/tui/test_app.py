@@ -13,22 +13,22 @@ from textual.binding import Binding
 from textual.css.stylesheet import Stylesheet
 from textual.widgets import Input, Static, TabbedContent
 
+from jaxtui.core.history.store import History
+from jaxtui.core.model import Loop, Progress, RunFinished
+from jaxtui.core.state import RUNNING
+from jaxtui.features.bench.screen import BenchPane
 from jaxtui.features.history.report import HEAD
 from jaxtui.features.history.screen import HistoryPane, HistoryTable
 from jaxtui.features.lessons.step import StepView
 from jaxtui.features.timeline.classroom import Classroom
 from jaxtui.features.timeline.screen import TimelineScreen
-from jaxtui.history.store import History
-from jaxtui.model import Loop, Progress, RunFinished
-from jaxtui.state import RUNNING
-from jaxtui.tui import themes
-from jaxtui.tui.app import JaxtuiApp, Palette, TooSmall
-from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.dialogs import Question
-from jaxtui.tui.help import EVERYWHERE, GLOSSARY, PLACES, SAID, HelpScreen, words
-from jaxtui.tui.status import MessageLine, StatusLine
-from jaxtui.tui.widgets.panel import Panel
-from jaxtui.view.words import text
+from jaxtui.ui.app import themes
+from jaxtui.ui.app.app import JaxtuiApp, Palette, TooSmall
+from jaxtui.ui.app.dialogs import Question
+from jaxtui.ui.app.help import EVERYWHERE, GLOSSARY, PLACES, SAID, HelpScreen, words
+from jaxtui.ui.app.status import MessageLine, StatusLine
+from jaxtui.ui.widgets.panel import Panel
+from jaxtui.ui.words import text
 from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.records import case

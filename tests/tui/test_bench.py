@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Label
 
-from jaxtui import format as fmt
-from jaxtui.model import (
+from jaxtui.core import format as fmt
+from jaxtui.core.model import (
     CaseFailed,
     Event,
     Failure,
@@ -23,19 +23,20 @@ from jaxtui.model import (
     Sampled,
     Work,
 )
-from jaxtui.tui import form, status
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
-from jaxtui.tui.form import CaseForm
-from jaxtui.tui.state import view_of
-from jaxtui.tui.status import StatusLine
-from jaxtui.tui.values import of_case
-from jaxtui.tui.widgets.choice import ChoicePopup
-from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.plot_view import PlotReader
-from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
-from jaxtui.view.bench_plot import View
+from jaxtui.features.bench import form
+from jaxtui.features.bench.choices import view_of
+from jaxtui.features.bench.form import CaseForm
+from jaxtui.features.bench.results_table import LogPanel, ResultsTable
+from jaxtui.features.bench.screen import BenchPane
+from jaxtui.features.bench.values import of_case
+from jaxtui.features.bench.views import View
+from jaxtui.ui.app import status
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.dialogs import CodeScreen, NotesScreen, Question
+from jaxtui.ui.app.status import StatusLine
+from jaxtui.ui.widgets.choice import ChoicePopup
+from jaxtui.ui.widgets.keys_line import KeysLine
+from jaxtui.ui.widgets.plot_view import PlotReader
 from tests.fake_engine import FakeEngine, begun, sampled, tpu_devices
 from tests.processes import LIMIT_SECONDS
 from tests.records import told

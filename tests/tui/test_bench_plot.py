@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from jaxtui.model import Peak
-from jaxtui.tui.state import State, next_picture, view_of
+from jaxtui.core.model import Peak
+from jaxtui.features.bench.choices import next_picture, view_of
+from jaxtui.ui.app.state import State
 from tests.view.making import JIT, done, over_sizes, run_of
 
 

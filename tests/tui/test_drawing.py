@@ -13,12 +13,12 @@ from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from jaxtui.core.history.store import History
+from jaxtui.core.model import CaseMeasured, CaseStarted, Experiment, RunEvent
 from jaxtui.features.devices.load_panel import LoadPanel
 from jaxtui.features.lessons import catalogue as lessons
-from jaxtui.history.store import History
-from jaxtui.model import CaseMeasured, CaseStarted, Experiment, RunEvent
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.status import StatusLine
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.status import StatusLine
 from tests.fake_engine import FakeEngine, began, begun, sampled, tpu_devices
 from tests.fake_engine import measurement as figures
 from tests.features.lessons.lessons_to_try import LESSONS

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 from textual.css.query import NoMatches
 
-from jaxtui.tui import base, plain_text, run
-from jaxtui.tui.app import JaxtuiApp
+from jaxtui.ui.app import base, plain_text, run
+from jaxtui.ui.app.app import JaxtuiApp
 from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on
 

@@ -19,22 +19,22 @@ from textual.pilot import Pilot
 from textual.widgets import Input, OptionList, Static
 
 from jaxtui import cli
-from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.core.engine.client import EngineUnavailableError
+from jaxtui.core.format import bytes_text
+from jaxtui.core.history.store import History, HistoryError
+from jaxtui.core.model import Case, Experiment, Plan, Remark
+from jaxtui.features.bench.screen import BenchPane
 from jaxtui.features.check.screen import CheckScreen
 from jaxtui.features.history.screen import HistoryPane, Past
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.screen import LearnPane
-from jaxtui.format import bytes_text
-from jaxtui.history.store import History, HistoryError
-from jaxtui.model import Case, Experiment, Plan, Remark
-from jaxtui.tui import export
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.dialogs import CodeScreen, Question
-from jaxtui.tui.export import ExportScreen
-from jaxtui.view import words
-from jaxtui.view.document import Results
-from jaxtui.view.export import ExportError
+from jaxtui.ui import words
+from jaxtui.ui.app import export
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.dialogs import CodeScreen, Question
+from jaxtui.ui.app.export import ExportScreen
+from jaxtui.ui.documents import Results
+from jaxtui.ui.export import ExportError
 from tests.fake_engine import FakeEngine, tpu_devices, up
 from tests.features.lessons.lessons_to_try import LESSONS
 from tests.history.making import DEVICE, HOST, insert, measurement

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui.tui.form import CaseForm
-from jaxtui.tui.values import Values
-from jaxtui.tui.widgets.choice import Choice
+from jaxtui.features.bench.form import CaseForm
+from jaxtui.features.bench.values import Values
+from jaxtui.ui.widgets.choice import Choice
 from tests.fake_engine import OPS, FakeEngine
 from tests.records import op
 from tests.tui.driving import app_on, until, until_ready

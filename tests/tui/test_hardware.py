@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from jaxtui.model import Experiment
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.form import CaseForm
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.core.model import Experiment
+from jaxtui.features.bench.form import CaseForm
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.tui.driving import app_on, border, until, until_done, until_ready
 

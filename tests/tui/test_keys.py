@@ -17,6 +17,24 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 from textual.widgets import Input, OptionList
 
+from jaxtui.core.history.store import History
+from jaxtui.core.model import (
+    Case,
+    Check,
+    Experiment,
+    Inspection,
+    Loop,
+    Profiling,
+    Roofs,
+    RunEvent,
+    RunFinished,
+    Snippet,
+)
+from jaxtui.features.bench.form import CaseForm
+from jaxtui.features.bench.open_file import OpenFile
+from jaxtui.features.bench.plot_panel import Pictures
+from jaxtui.features.bench.results_table import LogPanel, ResultsTable
+from jaxtui.features.bench.screen import BenchPane
 from jaxtui.features.check.screen import CheckScreen
 from jaxtui.features.devices.hardware import Hardware
 from jaxtui.features.devices.recorded import RecordedScreen
@@ -29,30 +47,12 @@ from jaxtui.features.profile.screen import ProfileScreen
 from jaxtui.features.program.screen import ProgramScreen
 from jaxtui.features.timeline.classroom import Classroom
 from jaxtui.features.timeline.screen import TimelineScreen
-from jaxtui.history.store import History
-from jaxtui.model import (
-    Case,
-    Check,
-    Experiment,
-    Inspection,
-    Loop,
-    Profiling,
-    Roofs,
-    RunEvent,
-    RunFinished,
-    Snippet,
-)
-from jaxtui.tui.app import TABS, JaxtuiApp
-from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.bench_plot import Pictures
-from jaxtui.tui.dialogs import CodeScreen, NotesScreen, Question
-from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.form import CaseForm
-from jaxtui.tui.help import HelpScreen
-from jaxtui.tui.open_file import OpenFile
-from jaxtui.tui.widgets.choice import ChoicePopup
-from jaxtui.tui.widgets.plot_view import PlotReader
-from jaxtui.tui.widgets.results_table import LogPanel, ResultsTable
+from jaxtui.ui.app.app import TABS, JaxtuiApp
+from jaxtui.ui.app.dialogs import CodeScreen, NotesScreen, Question
+from jaxtui.ui.app.export import ExportScreen
+from jaxtui.ui.app.help import HelpScreen
+from jaxtui.ui.widgets.choice import ChoicePopup
+from jaxtui.ui.widgets.plot_view import PlotReader
 from tests.fake_engine import FakeEngine, at_once, tpu_devices
 from tests.features.lessons.lessons_to_try import LESSONS
 from tests.history.making import DEVICE, HOST, insert, measurement

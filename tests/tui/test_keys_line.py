@@ -7,8 +7,8 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.screen import Screen
 
-from jaxtui.tui.widgets.keys_line import Key, KeysLine, fitting
-from jaxtui.tui.widgets.panel import Hint, Panel, hint
+from jaxtui.ui.widgets.keys_line import Key, KeysLine, fitting
+from jaxtui.ui.widgets.panel import Hint, Panel, hint
 from tests.fake_engine import FakeEngine, begun
 from tests.tui.driving import app_on, plain, until, until_ready
 

@@ -10,18 +10,18 @@ from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
-from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.core.engine.client import EngineClient, EngineOptions
+from jaxtui.core.model import Case, Inspected, Inspection, Loop, Ready
+from jaxtui.features.bench import values
+from jaxtui.features.bench.form import OPEN, CaseForm, OpChoice
+from jaxtui.features.bench.open_file import OpenFile
+from jaxtui.features.bench.values import Meaning, Values
 from jaxtui.features.program.screen import ProgramScreen
 from jaxtui.features.timeline.screen import TimelineScreen
-from jaxtui.model import Case, Inspected, Inspection, Loop, Ready
-from jaxtui.tui import values
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.dialogs import CodeScreen, NotesScreen
-from jaxtui.tui.form import OPEN, CaseForm, OpChoice
-from jaxtui.tui.open_file import OpenFile
-from jaxtui.tui.state import EMPTY, State
-from jaxtui.tui.values import Meaning, Values
-from jaxtui.tui.widgets.choice import Choice, ChoicePopup
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.dialogs import CodeScreen, NotesScreen
+from jaxtui.ui.app.state import EMPTY, State
+from jaxtui.ui.widgets.choice import Choice, ChoicePopup
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 from tests.tui.driving import app_on, plain, until, until_done, until_ready
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.drivers.headless_driver import HeadlessDriver
 
-from jaxtui.tui.pace import Pacer, backlog, counted
+from jaxtui.ui.app.pace import Pacer, backlog, counted
 
 
 class Clock:

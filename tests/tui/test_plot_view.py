@@ -5,11 +5,11 @@ from __future__ import annotations
 from textual.app import App, ComposeResult
 from textual.geometry import Region
 
-from jaxtui.plot import Row
-from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.ui.plot import Row
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.text import Span
 from jaxtui.ui.theme import TERMINAL
-from jaxtui.view.text import Span
+from jaxtui.ui.widgets.plot_view import PlotView
 
 
 class Recorder(PlotView):

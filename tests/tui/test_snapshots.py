@@ -11,7 +11,7 @@ import pytest
 from textual.pilot import Pilot
 
 from jaxtui.features.devices.load_panel import LoadPanel
-from jaxtui.tui import themes
+from jaxtui.ui.app import themes
 from tests.fake_engine import FakeEngine, tpu_devices
 from tests.tui.driving import app_on, until, until_ready
 

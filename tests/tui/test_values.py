@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.tui import values
-from jaxtui.tui.state import EMPTY, State
-from jaxtui.tui.values import Values
+from jaxtui.features.bench import values
+from jaxtui.features.bench.values import Values
+from jaxtui.ui.app.state import EMPTY, State
 from tests.fake_engine import HOST, OPS, cpu_devices
 from tests.records import op
 

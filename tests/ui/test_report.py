@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.model import Remark
-from jaxtui.model.document import Note
-from jaxtui.plot import HEIGHT, Picture, Series
+from jaxtui.core.model import Remark
+from jaxtui.core.model.document import Note
+from jaxtui.ui.plot import HEIGHT, Picture, Series
 from jaxtui.ui.report import Column, Report, Rows, gather, markdown, svg, terminal
 
 ROWS = Rows(

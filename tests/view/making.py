@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui.model import Case, Failure, Mode
-from jaxtui.state import CaseState, Job
+from jaxtui.core.model import Case, Failure, Mode
+from jaxtui.core.state import CaseState, Job
 from tests.fake_engine import measurement, sampled, summary
 from tests.records import told
 

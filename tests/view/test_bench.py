@@ -9,9 +9,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.analysis.processes import fold
-from jaxtui.engine.protocol import Envelope
-from jaxtui.model import (
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseStarted,
@@ -24,16 +23,17 @@ from jaxtui.model import (
     differing,
     run_notes,
 )
-from jaxtui.state import CaseState, begin_run, reduce
-from jaxtui.tui import status
-from jaxtui.tui.state import EMPTY
-from jaxtui.ui import report
+from jaxtui.core.processes import fold
+from jaxtui.core.state import CaseState, begin_run, reduce
+from jaxtui.features.bench import report as bench
+from jaxtui.features.bench.figures import against_numpy, numpy_of
+from jaxtui.ui import report, words
+from jaxtui.ui.app import status
+from jaxtui.ui.app.state import EMPTY
+from jaxtui.ui.documents import Results, encode
+from jaxtui.ui.export import as_csv
 from jaxtui.ui.report import markdown
-from jaxtui.view import bench, words
-from jaxtui.view.document import Results, encode
-from jaxtui.view.export import as_csv
-from jaxtui.view.figures import against_numpy, numpy_of
-from jaxtui.view.text import plain
+from jaxtui.ui.text import plain
 from tests import records
 from tests.history.making import HOST
 from tests.records import measurement, told

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.format import Unit
-from jaxtui.model import Failure, Remark
-from jaxtui.state import CaseState, Job
-from jaxtui.view import bench
-from jaxtui.view.figures import figure
-from jaxtui.view.text import Line, Table, fit, plain
+from jaxtui.core.format import Unit
+from jaxtui.core.model import Failure, Remark
+from jaxtui.core.state import CaseState, Job
+from jaxtui.features.bench import report as bench
+from jaxtui.features.bench.figures import figure
+from jaxtui.ui.text import Line, Table, fit, plain
 from tests.records import summary, told
 from tests.view.making import JIT, NUMPY, done, over_sizes, run_of
 

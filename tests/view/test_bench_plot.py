@@ -6,9 +6,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.state import CaseState, Job, State
-from jaxtui.view.bench_plot import View, plot
-from jaxtui.view.curves import Metric
+from jaxtui.core.state import CaseState, Job, State
+from jaxtui.features.bench.curves import Metric
+from jaxtui.features.bench.views import View, plot
 from tests.view.making import (
     COLORS,
     FAILED,

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from jaxtui.plot import Picture
-from jaxtui.state import CaseState
-from jaxtui.stats import bin_of
-from jaxtui.trace import Trace
-from jaxtui.view import calls
+from jaxtui.core.state import CaseState
+from jaxtui.core.stats import bin_of
+from jaxtui.core.trace import Trace
+from jaxtui.features.bench import calls
+from jaxtui.ui.plot import Picture
 from tests import records
 from tests.view.making import COLORS, JIT, NUMPY, sampled_case
 

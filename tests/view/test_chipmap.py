@@ -6,11 +6,11 @@ import re
 
 import pytest
 
+from jaxtui.core.model import Device
 from jaxtui.features.devices.report import explain
 from jaxtui.machine.topologies import devices, names
-from jaxtui.model import Device
-from jaxtui.view.chipmap import DOT, layout, neighbour, render
-from jaxtui.view.text import Line, device_at, plain
+from jaxtui.ui.chipmap import DOT, layout, neighbour, render
+from jaxtui.ui.text import Line, device_at, plain
 
 SIZES = [(36, 10), (78, 9), (48, 30)]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from jaxtui.model import CollectiveRates
-from jaxtui.plot import COLORS
-from jaxtui.view import bench, curves
-from jaxtui.view.text import plain
+from jaxtui.core.model import CollectiveRates
+from jaxtui.features.bench import curves
+from jaxtui.features.bench import report as bench
+from jaxtui.ui.plot import COLORS
+from jaxtui.ui.text import plain
 from tests.records import case
 from tests.view.making import done, run_of
 

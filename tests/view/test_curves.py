@@ -9,13 +9,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.model import Mode, Peak
-from jaxtui.plot import SERIES, Picture
-from jaxtui.state import CaseState, Job
-from jaxtui.text import PLAIN
-from jaxtui.view import curves
-from jaxtui.view.curves import METRICS, MOST, case_at, of_run, swept, tints
-from jaxtui.view.figures import share_of_peak
+from jaxtui.core.model import Mode, Peak
+from jaxtui.core.state import CaseState, Job
+from jaxtui.core.text import PLAIN
+from jaxtui.features.bench import curves
+from jaxtui.features.bench.curves import METRICS, MOST, case_at, of_run, swept, tints
+from jaxtui.features.bench.figures import share_of_peak
+from jaxtui.ui.plot import SERIES, Picture
 from tests import records
 from tests.fake_engine import measurement, summary
 from tests.view.making import (

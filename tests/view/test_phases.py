@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from jaxtui.model import Phases
-from jaxtui.view.phases import LABELS, bars
-from jaxtui.view.text import plain
+from jaxtui.core.model import Phases
+from jaxtui.features.bench.phases import LABELS, bars
+from jaxtui.ui.text import plain
 from tests.fake_engine import summary
 
 PHASES = Phases(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.analysis.thresholds import ALIKE, ON_HOST
-from jaxtui.model import Device
-from jaxtui.state import CaseState, Job
-from jaxtui.view import bench
-from jaxtui.view import rates as view
-from jaxtui.view.chipmap import layout, render
-from jaxtui.view.rates import Rate, Rates, stragglers
-from jaxtui.view.text import plain
+from jaxtui.core.model import Device
+from jaxtui.core.state import CaseState, Job
+from jaxtui.features.bench import rates as view
+from jaxtui.features.bench import report as bench
+from jaxtui.features.bench.rates import Rate, Rates, stragglers
+from jaxtui.features.bench.thresholds import ALIKE, ON_HOST
+from jaxtui.ui.chipmap import layout, render
+from jaxtui.ui.text import plain
 from tests import records
 from tests.fake_engine import cpu_devices, tpu_devices
 

@@ -10,9 +10,7 @@ from typing import Any
 
 import pytest
 
-from jaxtui.measure import clocks, ops, planning
-from jaxtui.measure.recipes import MODES, recipe
-from jaxtui.model import (
+from jaxtui.core.model import (
     LOOP_STYLES,
     Case,
     Experiment,
@@ -20,7 +18,12 @@ from jaxtui.model import (
     LoopStyle,
     PlannedCase,
 )
-from jaxtui.view import scripts, words
+from jaxtui.features.bench import scripts
+from jaxtui.features.bench.measure import planning
+from jaxtui.features.bench.measure.recipes import MODES, recipe
+from jaxtui.tasks import ops
+from jaxtui.timing import clocks
+from jaxtui.ui import words
 from tests.measure import running
 from tests.processes import python
 from tests.records import planned

@@ -5,11 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from jaxtui.model import Failure, Peak
-from jaxtui.state import CaseState
-from jaxtui.view import bench, figures, stopwatch
-from jaxtui.view.stopwatch import Bar
-from jaxtui.view.text import Line, plain
+from jaxtui.core.model import Failure, Peak
+from jaxtui.core.state import CaseState
+from jaxtui.features.bench import figures, stopwatch
+from jaxtui.features.bench import report as bench
+from jaxtui.features.bench.stopwatch import Bar
+from jaxtui.ui.text import Line, plain
 from tests import records
 from tests.fake_engine import summary
 from tests.records import told

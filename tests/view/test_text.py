@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.view.text import Column, Span, cut, fit, fold, large, plain
+from jaxtui.ui.text import Column, Span, cut, fit, fold, large, plain
 
 SAYS = (Span("Out of memory:\tfree 5.03 ms, run `jaxtui devices` ", "bad"), Span("now"))
 

@@ -9,9 +9,10 @@ import pytest
 
 import jaxtui
 from jaxtui import cli
-from jaxtui.model import Remark
-from jaxtui.view import document, words
-from jaxtui.wording import Words, written
+from jaxtui.core.model import Remark
+from jaxtui.core.wording import Words, written
+from jaxtui.ui import documents as document
+from jaxtui.ui import words
 
 MAKES = ("Remark", "Message")
 """What takes a code, beside ``of`` of an exception."""

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxtui.measure.programs import counted_flops
+from jaxtui.tasks.programs import counted_flops
 from jaxtui.xla import traces
 from jaxtui.xla.programs import Instruction, Program, Shape, read, read_traced
 from tests.measure.spaces import message

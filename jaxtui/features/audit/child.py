@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.engine import children
+from jaxtui.core.engine import children
 from jaxtui.features.audit.messages import Witness
 
 MODULE = "jaxtui.features.audit.measure"

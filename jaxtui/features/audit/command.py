@@ -9,24 +9,24 @@ from collections.abc import Sequence
 import click
 from rich.console import Group
 
-from jaxtui.commands import CANNOT_RUN, CASE_FAILED, FINE
-from jaxtui.commands.common import (
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.signals import interrupt
+from jaxtui.core.text import join_painted
+from jaxtui.features.audit import child as audits
+from jaxtui.features.audit import judge as analysis
+from jaxtui.features.audit import report as view
+from jaxtui.features.audit.messages import Witness
+from jaxtui.ui.commands import CANNOT_RUN, CASE_FAILED, FINE
+from jaxtui.ui.commands.common import (
     Common,
     check_program,
     named,
     not_started,
     python_flag,
 )
-from jaxtui.commands.options import json_flag
-from jaxtui.commands.output import close, rendered
-from jaxtui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
-from jaxtui.features.audit import child as audits
-from jaxtui.features.audit import judge as analysis
-from jaxtui.features.audit import report as view
-from jaxtui.features.audit.messages import Witness
-from jaxtui.model.remark import SelectionError
-from jaxtui.signals import interrupt
-from jaxtui.text import join_painted
+from jaxtui.ui.commands.options import json_flag
+from jaxtui.ui.commands.output import close, rendered
+from jaxtui.ui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
 from jaxtui.ui.report import UNLIMITED, written
 
 

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from jaxtui.core.model import Fact, Remark
+from jaxtui.core.model.remark import Severity
 from jaxtui.features.audit.messages import (
     TRANSFER_BYTES,
     Audit,
@@ -26,8 +28,6 @@ from jaxtui.features.audit.messages import (
     Wait,
     Witness,
 )
-from jaxtui.model import Fact, Remark
-from jaxtui.model.remark import Severity
 
 TOLERANCE_SECONDS = 50e-6
 """The runtime writes that a kernel has ended up to 30 µs after a wait for it returned

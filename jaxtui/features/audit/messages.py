@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from jaxtui.model.base import Record
-from jaxtui.model.remark import Remark
+from jaxtui.core.model.base import Record
+from jaxtui.core.model.remark import Remark
 
 Direction = Literal["to host", "to device"]
 

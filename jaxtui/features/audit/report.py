@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Fact, Record
 from jaxtui.features.audit.messages import Audit, Finding, Place, Site
-from jaxtui.model import Fact, Record
+from jaxtui.ui import words
+from jaxtui.ui.documents import SCHEMA
 from jaxtui.ui.report import Notes, Report, Rows, Statement, gather, styled, table
-from jaxtui.view import words
-from jaxtui.view.document import SCHEMA
 
 AROUND = 2
 """Lines of the source that are shown before a finding."""

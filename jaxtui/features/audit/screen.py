@@ -16,21 +16,21 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.widgets import Log, OptionList
 
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.text import visible
 from jaxtui.features.audit import child as audits
 from jaxtui.features.audit import report as view
 from jaxtui.features.audit.judge import judge
 from jaxtui.features.audit.messages import Audit, Place
-from jaxtui.model.remark import SelectionError
-from jaxtui.text import visible
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.line import LineScreen
-from jaxtui.tui.modal import Modal, modal_keys
-from jaxtui.tui.pane import WIDE_COLUMNS
-from jaxtui.tui.status import MessageLine, StatusLine
-from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Panel, PanelList, hint
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.app.line import LineScreen
+from jaxtui.ui.app.modal import Modal, modal_keys
+from jaxtui.ui.app.pane import WIDE_COLUMNS
+from jaxtui.ui.app.status import MessageLine, StatusLine
 from jaxtui.ui.report import Notes, gather, terminal
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.widgets.keys_line import KeysLine
+from jaxtui.ui.widgets.panel import Panel, PanelList, hint
 
 _KEYS = (
     ("escape,q", "back", "Back", "Leave; a running program is killed."),

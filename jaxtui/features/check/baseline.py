@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from jaxtui.analysis.comparison import host_facts, value_text
+from jaxtui.core.comparison import host_facts, value_text
+from jaxtui.core.model import Device, Host, Reading, Record, SelectionError
+from jaxtui.core.places import read_whole
+from jaxtui.core.text import ended
 from jaxtui.features.check.messages import Figure
-from jaxtui.model import Device, Host, Reading, Record, SelectionError
-from jaxtui.places import read_whole
-from jaxtui.text import ended
 
 SCHEMAS = (1, 2)
 """Versions of the documents that can be read."""

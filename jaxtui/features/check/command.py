@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from jaxtui.commands import CannotRun
-from jaxtui.commands.common import valued
-from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import DEVICE_LIST, LIMIT, Parsed, one_of
+from jaxtui.core.model import CHECK_LEVELS, CheckLevel, Device
+from jaxtui.core.model.machine import members
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.selection import parse_devices
+from jaxtui.core.state import State
 from jaxtui.features.check import baseline as baselines
 from jaxtui.features.check.baseline import Baseline
 from jaxtui.features.check.exam import begin, longest_seconds
 from jaxtui.features.check.report import OUTCOME, place
-from jaxtui.model import CHECK_LEVELS, CheckLevel, Device
-from jaxtui.model.machine import members
-from jaxtui.model.remark import SelectionError
-from jaxtui.selection import parse_devices
-from jaxtui.state import State
-from jaxtui.ui.command import measures
+from jaxtui.ui.commands import CannotRun
+from jaxtui.ui.commands.common import valued
+from jaxtui.ui.commands.engine import Driver
+from jaxtui.ui.commands.measures import measures
+from jaxtui.ui.commands.options import DEVICE_LIST, LIMIT, Parsed, one_of
 
 
 @measures(

@@ -13,10 +13,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui.features.check.baseline import Baseline
-from jaxtui.format import bytes_text
-from jaxtui.machine import messages
-from jaxtui.model import (
+from jaxtui.core.format import bytes_text
+from jaxtui.core.model import (
     CHECK_TESTS,
     Case,
     CaseFailed,
@@ -39,7 +37,9 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
-from jaxtui.model.machine import group_name
+from jaxtui.core.model.machine import group_name
+from jaxtui.features.check.baseline import Baseline
+from jaxtui.machine import messages
 
 BUDGETS: dict[CheckLevel, dict[CheckTest, float]] = {
     "quick": {

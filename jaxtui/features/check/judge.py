@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from jaxtui.analysis import thresholds
-from jaxtui.analysis.thresholds import HOST_TESTS, RATES, Bound
+from jaxtui.core.model import Device, Expected, Fact, Reading, Record, Remark, Unit
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.stats import median, ratio
+from jaxtui.features.bench import thresholds
+from jaxtui.features.bench.thresholds import HOST_TESTS, RATES, Bound
 from jaxtui.features.check.baseline import Baseline
 from jaxtui.features.check.messages import Figure, VerdictWord
-from jaxtui.model import Device, Expected, Fact, Reading, Record, Remark, Unit
-from jaxtui.model.measurement import Interval
-from jaxtui.stats import median, ratio
 
 SEVERITY: tuple[VerdictWord, ...] = ("skipped", "pass", "low", "impossible", "fail")
 """The verdicts from the best to the worst, as far as an overall verdict is

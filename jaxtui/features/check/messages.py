@@ -6,9 +6,9 @@ from typing import Literal
 
 import msgspec
 
-from jaxtui.model import CheckLevel, Record
-from jaxtui.model.document import Document
-from jaxtui.view.document import DeviceRow
+from jaxtui.core.model import CheckLevel, Record
+from jaxtui.core.model.document import Document
+from jaxtui.ui.documents import DeviceRow
 
 VerdictWord = Literal["pass", "low", "impossible", "fail", "skipped"]
 

@@ -9,7 +9,12 @@ from dataclasses import dataclass
 import msgspec
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import CHECK_TESTS, CheckTest, Device, Remark
+from jaxtui.core.model.document import Note
+from jaxtui.core.model.machine import group_name, hostnames
+from jaxtui.core.model.measurement import is_vague, without_amount
+from jaxtui.core.state import State
 from jaxtui.features.check.baseline import differences
 from jaxtui.features.check.exam import Examination
 from jaxtui.features.check.judge import (
@@ -20,17 +25,12 @@ from jaxtui.features.check.judge import (
     overall,
 )
 from jaxtui.features.check.messages import Checked, Figure, VerdictWord
-from jaxtui.model import CHECK_TESTS, CheckTest, Device, Remark
-from jaxtui.model.document import Note
-from jaxtui.model.machine import group_name, hostnames
-from jaxtui.model.measurement import is_vague, without_amount
-from jaxtui.state import State
+from jaxtui.ui import words
+from jaxtui.ui.chipmap import Mark
+from jaxtui.ui.documents import DeviceRow
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.report import Column, Report, Rows, gather, of_host, styled
-from jaxtui.view import words
-from jaxtui.view.chipmap import Mark
-from jaxtui.view.document import DeviceRow
-from jaxtui.view.text import meter
+from jaxtui.ui.text import meter
 
 LOOKS: dict[str | None, Mark] = {
     "pass": Mark("✓", "pass", "check-pass"),

@@ -14,6 +14,7 @@ from textual.containers import Horizontal
 from textual.coordinate import Coordinate
 from textual.widgets import DataTable
 
+from jaxtui.core.model import CheckLevel
 from jaxtui.features.check.exam import Examination, begin
 from jaxtui.features.check.messages import Checked
 from jaxtui.features.check.report import (
@@ -25,15 +26,14 @@ from jaxtui.features.check.report import (
     headline,
     marks,
 )
-from jaxtui.model import CheckLevel
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.modal import modal_keys
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceMoved
-from jaxtui.tui.widgets.panel import Panel, ScrollPanel, hint
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.app.modal import modal_keys
 from jaxtui.ui.report import Notes, as_text
 from jaxtui.ui.screen import ReportScreen
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.device_table import DeviceMoved
+from jaxtui.ui.widgets.panel import Panel, ScrollPanel, hint
 
 
 class CheckScreen(ReportScreen):

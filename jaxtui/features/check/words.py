@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from jaxtui import format as fmt
-from jaxtui.view.words.machine import process
-from jaxtui.wording import Facts, Words
+from jaxtui.core import format as fmt
+from jaxtui.core.wording import Facts, Words
+from jaxtui.ui.words.machine import process
 
 _CAUSES = {
     "flop/s": (

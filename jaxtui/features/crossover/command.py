@@ -7,14 +7,8 @@ from typing import TypedDict, cast
 
 import click
 
-from jaxtui import experiments, selection
-from jaxtui.commands.common import valued
-from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import BUDGET, DEVICE, DTYPE, Parsed, seed
-from jaxtui.features.crossover.judge import around, result
-from jaxtui.features.crossover.messages import BUDGET_SECONDS, GRID_SHARE, experiment
-from jaxtui.features.crossover.report import OUTCOME
-from jaxtui.model import (
+from jaxtui.core import experiments, selection
+from jaxtui.core.model import (
     DTYPES,
     INPUTS,
     MODES,
@@ -28,8 +22,14 @@ from jaxtui.model import (
     Precision,
     SelectionError,
 )
-from jaxtui.ui.command import measures
-from jaxtui.view import words
+from jaxtui.features.crossover.judge import around, result
+from jaxtui.features.crossover.messages import BUDGET_SECONDS, GRID_SHARE, experiment
+from jaxtui.features.crossover.report import OUTCOME
+from jaxtui.ui import words
+from jaxtui.ui.commands.common import valued
+from jaxtui.ui.commands.engine import Driver
+from jaxtui.ui.commands.measures import measures
+from jaxtui.ui.commands.options import BUDGET, DEVICE, DTYPE, Parsed, seed
 
 LARGEST_GRID = 64
 """Sizes; a second run closes in, so that more would only cost time."""

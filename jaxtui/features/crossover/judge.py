@@ -7,8 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui import format as fmt
-from jaxtui.analysis.crossing import (
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Case, Failure, Measurement, run_notes
+from jaxtui.core.model.document import Note
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.state import CaseState, Job, State
+from jaxtui.core.stats import MINIMUM_ROUNDS, break_even_calls
+from jaxtui.features.bench.crossing import (
     CLOSE,
     Crossing,
     Side,
@@ -19,13 +24,8 @@ from jaxtui.analysis.crossing import (
     size_text,
 )
 from jaxtui.features.crossover.messages import Crossover, Payback, Size
-from jaxtui.model import Case, Failure, Measurement, run_notes
-from jaxtui.model.document import Note
-from jaxtui.model.measurement import Interval
-from jaxtui.state import CaseState, Job, State
-from jaxtui.stats import MINIMUM_ROUNDS, break_even_calls
-from jaxtui.view import words
-from jaxtui.view.document import FailureRow
+from jaxtui.ui import words
+from jaxtui.ui.documents import FailureRow
 
 AROUND = 3
 """Sizes between the two of the grid that a crossing lies between."""

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from jaxtui.analysis.crossing import Crossing, Side
-from jaxtui.model import Case, Experiment, Measurement, Record
-from jaxtui.model.document import Document
-from jaxtui.view.document import FailureRow
+from jaxtui.core.model import Case, Experiment, Measurement, Record
+from jaxtui.core.model.document import Document
+from jaxtui.features.bench.crossing import Crossing, Side
+from jaxtui.ui.documents import FailureRow
 
 BUDGET_SECONDS = 12.0
 """Seconds of both runs: with starts and compiles half a minute."""

@@ -8,19 +8,19 @@ from functools import partial
 from msgspec.structs import replace
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Case, Summary
+from jaxtui.core.model.document import Note
+from jaxtui.core.model.measurement import is_vague
+from jaxtui.core.model.own import short_name
+from jaxtui.core.state import CaseState, Job, State
+from jaxtui.features.bench import curves
+from jaxtui.features.bench.figures import figure
 from jaxtui.features.crossover.judge import calls_text, names, result, title_of
 from jaxtui.features.crossover.messages import Crossover, Size
-from jaxtui.model import Case, Summary
-from jaxtui.model.document import Note
-from jaxtui.model.measurement import is_vague
-from jaxtui.model.own import short_name
-from jaxtui.plot import COLORS, Color, Mark, Picture
-from jaxtui.state import CaseState, Job, State
 from jaxtui.ui.outcome import Outcome
+from jaxtui.ui.plot import COLORS, Color, Mark, Picture
 from jaxtui.ui.report import Column, Report, Rows, of_host
-from jaxtui.view import curves
-from jaxtui.view.figures import figure
 
 LONGEST_NAME = 10
 """The longest name of a side over a column: longer ones are called first and second

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from jaxtui.core.model import Case
 from jaxtui.features.crossover.judge import around, of_curves, partner
 from jaxtui.features.crossover.messages import BUDGET_SECONDS, GRID_SHARE, experiment
-from jaxtui.model import Case
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.state import State
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.app.state import State
 
 
 def why_not(state: State) -> str | None:

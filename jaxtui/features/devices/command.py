@@ -6,16 +6,16 @@ from functools import partial
 
 import click
 
-from jaxtui.commands import CannotRun
-from jaxtui.commands.common import Common, engine_flags, named, valued
-from jaxtui.commands.engine import Driver, refused_topology
-from jaxtui.commands.options import Parsed, json_flag
-from jaxtui.commands.output import close, rendered
-from jaxtui.commands.terminal import say
 from jaxtui.features.devices.report import report
 from jaxtui.machine import topologies
-from jaxtui.view.document import Devices
-from jaxtui.view.findings import finding_text
+from jaxtui.ui.commands import CannotRun
+from jaxtui.ui.commands.common import Common, engine_flags, named, valued
+from jaxtui.ui.commands.engine import Driver, refused_topology
+from jaxtui.ui.commands.options import Parsed, json_flag
+from jaxtui.ui.commands.output import close, rendered
+from jaxtui.ui.commands.terminal import say
+from jaxtui.ui.documents import Devices
+from jaxtui.ui.findings import finding_text
 
 
 @named("devices", "jaxtui devices --json", "jaxtui devices --topology v5litepod-16")

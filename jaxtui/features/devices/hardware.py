@@ -10,18 +10,20 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.geometry import Size
 
+from jaxtui.core.model import Device, Remark
+from jaxtui.features.bench import rates
+from jaxtui.features.bench.choices import rates_shown
 from jaxtui.features.devices import report as devices
-from jaxtui.model import Device, Remark
 from jaxtui.registry import part
-from jaxtui.tui.base import base
-from jaxtui.tui.pane import bindings
-from jaxtui.tui.state import State
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.tui.widgets.panel import Panel, hint, hints_width
+from jaxtui.ui import chipmap, words
+from jaxtui.ui.app.base import base
+from jaxtui.ui.app.pane import bindings
+from jaxtui.ui.app.state import State
 from jaxtui.ui.sheet import Sheet
-from jaxtui.view import chipmap, rates, words
-from jaxtui.view.text import Column, fit, plain
+from jaxtui.ui.text import Column, fit, plain
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.device_table import DeviceTable
+from jaxtui.ui.widgets.panel import Panel, hint, hints_width
 
 LOW = 14
 """Lines of the tab below which there is no room for the map."""
@@ -81,7 +83,7 @@ class Hardware(Horizontal):
         """Show the next rate on the map, or none after the last."""
         app = base(self)
         state = app.session.state
-        choices = rates.choices(state.rates)
+        choices = rates.choices(rates_shown(state))
         if not choices:
             app.say(
                 "No rates of several devices yet: mark them (Space) and run a case."
@@ -124,16 +126,17 @@ class Hardware(Horizontal):
         """
         every, device = state.devices, state.device
         products, marked = devices.product_rates(state), state.chosen
+        figures = rates_shown(state)
         drawn = (
             *(every, device, state.host, state.engine, products),
-            *(state.rates, state.heat, marked, room),
+            *(figures, state.heat, marked, room),
         )
         if drawn == self._drawn:
             return
         self._drawn = drawn
         heat = None
         if state.heat:
-            heat = rates.heat(state.rates, state.heat, every)
+            heat = rates.heat(figures, state.heat, every)
         mapped = len(every) > 1 or (device is not None and device.coords is not None)
         roomy = room.height >= LOW
         self.is_single = roomy and device is not None and not mapped
@@ -180,7 +183,7 @@ class Hardware(Horizontal):
             marks = heat.marks if heat else {}
             self._map.show(every, device.name, marks, legend, marked)
             keys = [hint(self, "links"), hint(self, "mark")] if len(every) > 1 else []
-            if state.rates:
+            if figures:
                 keys.append(hint(self, "colour", "rates"))
             shown = f"map · {heat.title}" if heat else _map_title(every)
             beside.set_title(shown, keys)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from jaxtui import format as fmt
-from jaxtui.model import Device
-from jaxtui.view.text import Line, Span, bar, cut
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Device
+from jaxtui.ui.text import Line, Span, bar, cut
 
 if TYPE_CHECKING:
     # What it imports would delay the app's first frame.

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from textual import events
 from textual.app import ComposeResult
 
-from jaxtui.model import Device
-from jaxtui.tui.base import base
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.core.model import Device
+from jaxtui.ui.app.base import base
 from jaxtui.ui.sheet import Sheet
-from jaxtui.view.text import Line
+from jaxtui.ui.text import Line
+from jaxtui.ui.widgets.panel import Panel
 
 if TYPE_CHECKING:
     from jaxtui.machine.load import Load
@@ -53,7 +53,7 @@ class LoadPanel(Panel):
         if not state.devices:
             return
         from jaxtui.machine import load
-        from jaxtui.view import document
+        from jaxtui.ui import documents as document
 
         if (now := load.read()) is None:
             return

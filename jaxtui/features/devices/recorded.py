@@ -15,15 +15,15 @@ from textual.widgets import Static
 
 from jaxtui.features.devices import report as devices
 from jaxtui.machine import topologies
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.modal import Modal, modal_keys
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.choice import ChoicePopup, Entry
-from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
-from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Hint, Panel, hint, hints_width
-from jaxtui.view import chipmap
-from jaxtui.view.text import fit
+from jaxtui.ui import chipmap
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.app.modal import Modal, modal_keys
+from jaxtui.ui.text import fit
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.choice import ChoicePopup, Entry
+from jaxtui.ui.widgets.device_table import DeviceMoved, DeviceTable
+from jaxtui.ui.widgets.keys_line import KeysLine
+from jaxtui.ui.widgets.panel import Hint, Panel, hint, hints_width
 
 _PLACE = Offset(1, 2)
 """The position of the list: under the tabs."""

@@ -8,23 +8,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Device, Host, Remark, RoofsMeasured
+from jaxtui.core.model.base import dtype_label
+from jaxtui.core.model.machine import chip_count, hostnames, slice_count
+from jaxtui.core.model.measurement import is_vague
+from jaxtui.core.state import State
 from jaxtui.features.devices.load import NEARLY_FULL
 from jaxtui.machine.topologies import FAMILIES
-from jaxtui.model import (
-    Device,
-    Host,
-    Remark,
-    RoofsMeasured,
-)
-from jaxtui.model.base import dtype_label
-from jaxtui.model.machine import chip_count, hostnames, slice_count
-from jaxtui.model.measurement import is_vague
-from jaxtui.state import State
+from jaxtui.ui import chipmap
+from jaxtui.ui.documents import machine
 from jaxtui.ui.report import Report, Rows, gather
-from jaxtui.view import chipmap
-from jaxtui.view.document import machine
-from jaxtui.view.text import Column, Line, Span, fold, meter
+from jaxtui.ui.text import Column, Line, Span, fold, meter
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""

@@ -14,28 +14,32 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.reactive import reactive
 from textual.widgets import Label
 
-from jaxtui import experiments
-from jaxtui import format as fmt
+from jaxtui.core import experiments
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Case, CheckLevel, Experiment, Remark, SelectionError
+from jaxtui.core.state import CaseState, Job
+from jaxtui.features.bench import calls, figures, stopwatch
+from jaxtui.features.bench import report as bench
+from jaxtui.features.bench.case_pane import CASE_KEYS, CasePane
+from jaxtui.features.bench.choices import disturbed
 from jaxtui.features.devices import report as devices
 from jaxtui.features.devices.hardware import Hardware
 from jaxtui.features.devices.load_panel import LoadPanel
-from jaxtui.model import Case, CheckLevel, Experiment, Remark, SelectionError
-from jaxtui.plot import COLORS
 from jaxtui.registry import part
-from jaxtui.state import CaseState, Job
-from jaxtui.tui.case_pane import CASE_KEYS, CasePane
-from jaxtui.tui.colors import series_colors
-from jaxtui.tui.pane import WIDE_COLUMNS, WIDER, bindings
-from jaxtui.tui.state import State
-from jaxtui.tui.widgets.device_table import DeviceMoved, DeviceTable
-from jaxtui.tui.widgets.panel import Panel, hint
-from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.ui.app.colors import series_colors
+from jaxtui.ui.app.pane import WIDE_COLUMNS, WIDER, bindings
+from jaxtui.ui.app.state import State
+from jaxtui.ui.documents import Devices, encode
+from jaxtui.ui.export import file_stem
+from jaxtui.ui.findings import failure_lines, finding_lines
+from jaxtui.ui.plot import COLORS
+from jaxtui.ui.progress import describe, starting
 from jaxtui.ui.report import text
 from jaxtui.ui.sheet import Figure, Sheet
-from jaxtui.view import bench, calls, figures, stopwatch
-from jaxtui.view.findings import failure_lines, finding_lines
-from jaxtui.view.progress import describe, starting
-from jaxtui.view.text import Line, Span, fold, meter
+from jaxtui.ui.text import Line, Span, fold, meter
+from jaxtui.ui.widgets.device_table import DeviceMoved, DeviceTable
+from jaxtui.ui.widgets.panel import Panel, hint
+from jaxtui.ui.widgets.plot_view import PlotView
 
 _KEYS = (
     ("enter,r,f5", "run", "Run", "Time the case in the panel."),
@@ -148,7 +152,7 @@ class DevicesPane(CasePane):
         return offer.cases[0] if offer else None
 
     def watch_state(self, old: State, state: State) -> None:
-        self.disturbed = _shown_case(state) is not None and state.run_disturbed
+        self.disturbed = _shown_case(state) is not None and disturbed(state)
         self._arrange()
 
     def watch_details(self) -> None:
@@ -240,7 +244,7 @@ class DevicesPane(CasePane):
 
     def action_edit(self) -> None:
         if (case := self.case) is not None:
-            from jaxtui.tui.values import of_case
+            from jaxtui.features.bench.values import of_case
 
             values, marked = of_case(case), self.session.state.chosen
             self.base.to_form(replace(values, devices=marked or values.devices))
@@ -253,11 +257,15 @@ class DevicesPane(CasePane):
             self.base.copy_to_file(text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:
-        from jaxtui.tui.export import devices_screen, run_screen
+        from jaxtui.features.bench.export import run_screen
+        from jaxtui.ui.app.export import ExportScreen
 
         state = self.session.state
         if state.run is None:
-            screen = devices_screen(state)
+            document = Devices.of(state.host, state.devices, state.hosts)
+            name = file_stem("devices", state.host.hostname if state.host else "")
+            contents = {".json": lambda: encode(document).decode()}
+            screen = ExportScreen(name, contents)
         else:
             case = _shown_case(self.state)
             picture = calls.live(case, COLORS) if case else None

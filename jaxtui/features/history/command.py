@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
-from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Whole, flag, named, valued
-from jaxtui.commands.options import Parsed, json_flag
-from jaxtui.commands.output import Exports, close, export_flags, rendered
-from jaxtui.commands.progress import confirm
-from jaxtui.commands.terminal import print_stdout
+from jaxtui.core.format import plural
+from jaxtui.core.history.store import Filter, History
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.signals import interrupt
 from jaxtui.features.history import report as view
-from jaxtui.format import plural
-from jaxtui.history.store import Filter, History
-from jaxtui.model.remark import SelectionError
-from jaxtui.signals import interrupt
+from jaxtui.ui.commands import CASE_FAILED, FINE
+from jaxtui.ui.commands.common import Whole, flag, named, valued
+from jaxtui.ui.commands.options import Parsed, json_flag
+from jaxtui.ui.commands.output import Exports, close, export_flags, rendered
+from jaxtui.ui.commands.progress import confirm
+from jaxtui.ui.commands.terminal import print_stdout
 
 _AGO = re.compile(r"(\d+)\s*(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}

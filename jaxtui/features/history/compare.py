@@ -10,23 +10,18 @@ from typing import Any, NamedTuple
 import msgspec
 from rich.text import Text
 
-from jaxtui import format as fmt
-from jaxtui.analysis.comparison import (
-    Answer,
-    Comparison,
-    Difference,
-    Pair,
-    Side,
-    is_slower,
-)
-from jaxtui.analysis.processes import same_machine, spread
-from jaxtui.history.store import Entry
+from jaxtui.core import format as fmt
+from jaxtui.core.comparison import Answer, Comparison, Difference, Pair, Side, is_slower
+from jaxtui.core.history.store import Entry
+from jaxtui.core.model import Case, Device, Host, Measurement, Record, Remark, Summary
+from jaxtui.core.model.document import Document
+from jaxtui.core.model.measurement import Interval, is_uncertain, is_vague
+from jaxtui.core.processes import same_machine, spread
+from jaxtui.core.state import CaseState, Job
+from jaxtui.features.bench import report as bench
 from jaxtui.machine.malloc import End
-from jaxtui.model import Case, Device, Host, Measurement, Record, Remark, Summary
-from jaxtui.model.document import Document
-from jaxtui.model.measurement import Interval, is_uncertain, is_vague
-from jaxtui.plot.axes import Axis, Scale, fit, ticks
-from jaxtui.state import CaseState, Job
+from jaxtui.ui.documents import SCHEMA, Outcome, Results
+from jaxtui.ui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.ui.report import (
     Column,
     Report,
@@ -37,8 +32,6 @@ from jaxtui.ui.report import (
     styled,
     table,
 )
-from jaxtui.view import bench
-from jaxtui.view.document import SCHEMA, Outcome, Results
 
 LABELS = ("A", "B")
 """The names of two measurements, or two Pythons."""

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import click
 
-from jaxtui.analysis.comparison import Side, pairs
-from jaxtui.commands import FINE, SLOWER, UNDECIDED
-from jaxtui.commands.common import flag, named, valued
-from jaxtui.commands.options import Parsed, json_flag
-from jaxtui.commands.output import close, rendered
+from jaxtui.core.comparison import Side, pairs
+from jaxtui.core.history.store import History, UnknownEntryError
+from jaxtui.core.model import SelectionError
+from jaxtui.core.text import visible
 from jaxtui.features.history.compare import Pairs, gate, markdown_line, report, side
-from jaxtui.history.store import History, UnknownEntryError
-from jaxtui.model import SelectionError
-from jaxtui.text import visible
-from jaxtui.view import document
+from jaxtui.ui import documents as document
+from jaxtui.ui.commands import FINE, SLOWER, UNDECIDED
+from jaxtui.ui.commands.common import flag, named, valued
+from jaxtui.ui.commands.options import Parsed, json_flag
+from jaxtui.ui.commands.output import close, rendered
 
 
 def _share(text: str) -> float:

@@ -8,18 +8,18 @@ from datetime import datetime, timezone
 import msgspec
 from rich.text import Text
 
-from jaxtui import format as fmt
-from jaxtui.history.store import Entry, Page, Row
-from jaxtui.model import PHASES, Measurement, Remark
-from jaxtui.model.base import dtype_label
-from jaxtui.model.document import Document
-from jaxtui.model.measurement import is_vague
-from jaxtui.model.own import short_name
-from jaxtui.plot import SERIES
-from jaxtui.selection import DTYPE_ALIASES
+from jaxtui.core import format as fmt
+from jaxtui.core.history.store import Entry, Page, Row
+from jaxtui.core.model import PHASES, Measurement, Remark
+from jaxtui.core.model.base import dtype_label
+from jaxtui.core.model.document import Document
+from jaxtui.core.model.measurement import is_vague
+from jaxtui.core.model.own import short_name
+from jaxtui.core.selection import DTYPE_ALIASES
+from jaxtui.ui.documents import encode, machine
+from jaxtui.ui.export import Contents, csv_text
+from jaxtui.ui.plot import SERIES
 from jaxtui.ui.report import Column, Report, Rows, gather, markdown, styled
-from jaxtui.view.document import encode, machine
-from jaxtui.view.export import Contents, csv_text
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
 """The facts about the machine of one measurement."""

@@ -17,23 +17,23 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Input, Static
 
-from jaxtui import format as fmt
-from jaxtui.analysis.comparison import Pair, Side, pairs
+from jaxtui.core import format as fmt
+from jaxtui.core.comparison import Pair, Side, pairs
+from jaxtui.core.history.store import Entry, Filter, History, HistoryError, Page, Row
+from jaxtui.features.bench.values import of_case
 from jaxtui.features.history import compare
 from jaxtui.features.history import report as view
 from jaxtui.features.history.compare import LABELS
-from jaxtui.history.store import Entry, Filter, History, HistoryError, Page, Row
-from jaxtui.tui.dialogs import Question
-from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.pane import Pane, bindings
-from jaxtui.tui.threads import Latest, in_thread
-from jaxtui.tui.values import of_case
-from jaxtui.tui.widgets.panel import BorderedInput, Panel, hint
+from jaxtui.ui.app.dialogs import Question
+from jaxtui.ui.app.export import ExportScreen
+from jaxtui.ui.app.pane import Pane, bindings
+from jaxtui.ui.app.threads import Latest, in_thread
+from jaxtui.ui.documents import encode
+from jaxtui.ui.export import ExportError, file_stem
 from jaxtui.ui.report import Column, markdown, svg
 from jaxtui.ui.sheet import Sheet
 from jaxtui.ui.table import Listing
-from jaxtui.view.document import encode
-from jaxtui.view.export import ExportError, file_stem
+from jaxtui.ui.widgets.panel import BorderedInput, Panel, hint
 
 LISTED = 200
 """Rows of the list: words lead to older ones."""

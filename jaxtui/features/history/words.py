@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxtui.wording import Words
+from jaxtui.core.wording import Words
 
 WORDS: dict[str, Words] = {
     "no-samples": Words("no samples", "{side} has no samples to compare."),

@@ -7,8 +7,8 @@ from itertools import chain
 
 import msgspec
 
-from jaxtui.format import Cell
-from jaxtui.model import Device, Host, Remark
+from jaxtui.core.format import Cell
+from jaxtui.core.model import Device, Host, Remark
 
 PROSE_COLUMNS = 76
 """The columns of prose in a screen of 80."""

@@ -9,20 +9,9 @@ from collections.abc import Sequence
 import click
 from rich.console import RenderableType
 
-from jaxtui.commands import CASE_FAILED, FINE, app
-from jaxtui.commands.common import (
-    Common,
-    Whole,
-    engine_flags,
-    named,
-    no_history,
-    valued,
-)
-from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import DEVICE, SIZE, Parsed, json_flag
-from jaxtui.commands.output import close, plot
-from jaxtui.commands.progress import can_ask, guess
-from jaxtui.commands.terminal import in_colour, is_terminal, print_stdout, say
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.selection import choose
+from jaxtui.core.text import Painted, join_painted
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons import progress as kept
 from jaxtui.features.lessons import report as view
@@ -30,13 +19,22 @@ from jaxtui.features.lessons.base import PROSE_COLUMNS, Setting
 from jaxtui.features.lessons.course import Attempt
 from jaxtui.features.lessons.play import StepRun, conclude
 from jaxtui.features.lessons.trial import Lesson, setting
-from jaxtui.model.remark import SelectionError
-from jaxtui.plot import COLORS, WIDEST
-from jaxtui.selection import choose
-from jaxtui.text import Painted, join_painted
-from jaxtui.ui.report import PROSE, written
-from jaxtui.view import words
-from jaxtui.view.document import (
+from jaxtui.ui import words
+from jaxtui.ui.commands import CASE_FAILED, FINE, app
+from jaxtui.ui.commands.common import (
+    Common,
+    Whole,
+    engine_flags,
+    named,
+    no_history,
+    valued,
+)
+from jaxtui.ui.commands.engine import Driver
+from jaxtui.ui.commands.options import DEVICE, SIZE, Parsed, json_flag
+from jaxtui.ui.commands.output import close, plot
+from jaxtui.ui.commands.progress import can_ask, guess
+from jaxtui.ui.commands.terminal import in_colour, is_terminal, print_stdout, say
+from jaxtui.ui.documents import (
     FailureRow,
     LessonEntry,
     LessonResults,
@@ -45,6 +43,8 @@ from jaxtui.view.document import (
     StepRow,
     problem,
 )
+from jaxtui.ui.plot import COLORS, WIDEST
+from jaxtui.ui.report import PROSE, written
 
 
 def _lesson(name: str) -> Lesson:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 from msgspec.structs import replace
 
+from jaxtui.core.model import Device, Experiment, Host, Loop, Snippet, Work
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons import progress
 from jaxtui.features.lessons.base import Setting
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.features.lessons.trial import Lesson, Step, setting
-from jaxtui.model import Device, Experiment, Host, Loop, Snippet, Work
 
 Place = tuple[int, int]
 """Index of a lesson, and of a step in it."""

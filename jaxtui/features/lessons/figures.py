@@ -10,11 +10,10 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui import format as fmt
-from jaxtui import stats
-from jaxtui.features.lessons.base import Row, Setting, Text
-from jaxtui.format import Cell
-from jaxtui.model import (
+from jaxtui.core import format as fmt
+from jaxtui.core import stats
+from jaxtui.core.format import Cell
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseMeasured,
@@ -33,6 +32,7 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
+from jaxtui.features.lessons.base import Row, Setting, Text
 
 
 class Outcome(msgspec.Struct, frozen=True):

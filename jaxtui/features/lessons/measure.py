@@ -23,16 +23,8 @@ import jax
 import msgspec
 import numpy as np
 
-from jaxtui.machine import malloc, messages
-from jaxtui.measure import devices, notes
-from jaxtui.measure.children import Child, end_with_input, sender, signal_with_parent
-from jaxtui.measure.errors import RefusedError, full_text, headline
-from jaxtui.measure.runner import Runner
-from jaxtui.measure.runtime import Queue
-from jaxtui.measure.settings import enable_x64
-from jaxtui.measure.turns import ROUNDS_WANTED, Turns, is_due, never, take_turns
-from jaxtui.measure.workload import Scope, Workload
-from jaxtui.model import (
+from jaxtui.core.engine.workers import Child, end_with_input, sender, signal_with_parent
+from jaxtui.core.model import (
     SNIPPET_IMPORTS,
     Case,
     Remark,
@@ -47,6 +39,15 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
+from jaxtui.features.bench.measure import notes
+from jaxtui.machine import malloc, messages
+from jaxtui.tasks import devices
+from jaxtui.tasks.errors import RefusedError, full_text, headline
+from jaxtui.tasks.settings import enable_x64
+from jaxtui.tasks.workload import Scope, Workload
+from jaxtui.timing.runner import Runner
+from jaxtui.timing.runtime import Queue
+from jaxtui.timing.turns import ROUNDS_WANTED, Turns, is_due, never, take_turns
 
 SPREAD_SECONDS = 2.0
 """The shortest span of the rounds, in seconds, unless the budget is shorter."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui.experiments import fitting_size
-from jaxtui.features.lessons.base import Conclusion, Setting
-from jaxtui.features.lessons.figures import NOTHING, Outcome, collect
-from jaxtui.features.lessons.trial import Step, case_of
-from jaxtui.model import (
+from jaxtui.core.experiments import fitting_size
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     Event,
@@ -21,6 +18,9 @@ from jaxtui.model import (
     Sampled,
     Work,
 )
+from jaxtui.features.lessons.base import Conclusion, Setting
+from jaxtui.features.lessons.figures import NOTHING, Outcome, collect
+from jaxtui.features.lessons.trial import Step, case_of
 
 FIT_SECONDS = 0.3
 """Seconds for timing the product whose size is fitted to the device."""

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import msgspec
 
-from jaxtui.features.lessons.trial import Lesson
-from jaxtui.places import (
+from jaxtui.core.places import (
     NoHomeError,
     data_folder,
     make_private,
     read_whole,
     write_whole,
 )
-from jaxtui.text import ended
+from jaxtui.core.text import ended
+from jaxtui.features.lessons.trial import Lesson
 
 NAME = "lessons.json"
 

@@ -15,21 +15,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Experiment, Loop, Remark, Snippet, Timed, Work
+from jaxtui.core.state import Job
+from jaxtui.core.text import Painted, join_painted
+from jaxtui.core.wording import WAITS
 from jaxtui.features.lessons.base import PROSE_COLUMNS, Conclusion, Row, Setting
 from jaxtui.features.lessons.course import NOT_TRIED, Attempt, seconds_of
 from jaxtui.features.lessons.figures import NOTHING, Outcome
 from jaxtui.features.lessons.play import StepRun, conclude
 from jaxtui.features.lessons.trial import Lesson, Step
-from jaxtui.model import Experiment, Loop, Remark, Snippet, Timed, Work
-from jaxtui.plot import SERIES, Color, Picture, Series
-from jaxtui.state import Job
-from jaxtui.text import Painted, join_painted
+from jaxtui.ui import words
+from jaxtui.ui.documents import machine
+from jaxtui.ui.plot import SERIES, Color, Picture, Series
 from jaxtui.ui.report import Column, Fitted, Rows, styled, written
-from jaxtui.view import words
-from jaxtui.view.document import machine
-from jaxtui.view.text import bar
-from jaxtui.wording import WAITS
+from jaxtui.ui.text import bar
 
 ROLES = {True: "pass", False: "fail", None: "low"}
 """The roles of a claim that holds, fails, or is undecided here."""

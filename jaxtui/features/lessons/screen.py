@@ -20,7 +20,10 @@ from textual.reactive import reactive
 from textual.widgets import ContentSwitcher, OptionList
 from textual.widgets.option_list import Option
 
-from jaxtui.engine.client import EngineUnavailableError
+from jaxtui.core.engine.client import EngineUnavailableError
+from jaxtui.core.model import SelectionError
+from jaxtui.core.session import RunRefusedError
+from jaxtui.core.state import MAXIMUM_LOG_LINES, RUNNING
 from jaxtui.features.lessons import progress
 from jaxtui.features.lessons import report as view
 from jaxtui.features.lessons.base import Setting
@@ -28,18 +31,15 @@ from jaxtui.features.lessons.course import Course, Place, load_course, seconds_o
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.features.lessons.report import Page, PageFigures
 from jaxtui.features.lessons.step import QuestionPanel, StepView
-from jaxtui.model import SelectionError
-from jaxtui.session import RunRefusedError
-from jaxtui.state import MAXIMUM_LOG_LINES, RUNNING
-from jaxtui.tui.colors import series_colors
-from jaxtui.tui.export import ExportScreen
-from jaxtui.tui.pane import Pane, bindings
-from jaxtui.tui.state import State
-from jaxtui.tui.widgets.panel import Hint, Panel, PanelList
+from jaxtui.ui import words
+from jaxtui.ui.app.colors import series_colors
+from jaxtui.ui.app.export import ExportScreen
+from jaxtui.ui.app.pane import Pane, bindings
+from jaxtui.ui.app.state import State
+from jaxtui.ui.export import file_stem
 from jaxtui.ui.report import SVG_PLOT, Plot, as_svg
 from jaxtui.ui.sheet import Sheet
-from jaxtui.view import words
-from jaxtui.view.export import file_stem
+from jaxtui.ui.widgets.panel import Hint, Panel, PanelList
 
 _KEYS = (
     ("r,f5", "run", "Run", "Run the step, or run it again."),

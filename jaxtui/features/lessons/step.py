@@ -13,9 +13,9 @@ from textual.message import Message
 
 from jaxtui.features.lessons import report as view
 from jaxtui.features.lessons.report import Page, apart
-from jaxtui.tui.widgets.panel import Hint, Panel, ScrollPanel, hint
-from jaxtui.tui.widgets.plot_view import PlotView
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.widgets.panel import Hint, Panel, ScrollPanel, hint
+from jaxtui.ui.widgets.plot_view import PlotView
 
 
 class QuestionPanel(ScrollPanel):

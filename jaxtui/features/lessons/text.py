@@ -21,8 +21,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from jaxtui.core.model import Part, Shown, Snippet, Timed
 from jaxtui.features.lessons.base import Question
-from jaxtui.model import Part, Shown, Snippet, Timed
 
 _PROGRAM = re.compile(r"^```python\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 _PART = re.compile(r"^# (time|once|show|raises): (.+)\n", re.MULTILINE)

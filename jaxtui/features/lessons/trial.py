@@ -14,10 +14,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui.features.lessons.base import Conclusion, Question, Setting
-from jaxtui.features.lessons.figures import Figures, MissingError, Outcome
-from jaxtui.features.lessons.text import read
-from jaxtui.model import (
+from jaxtui.core.model import (
     HOST,
     Case,
     Device,
@@ -30,8 +27,11 @@ from jaxtui.model import (
     Snippet,
     Work,
 )
-from jaxtui.plot import Picture
-from jaxtui.selection import parse_device
+from jaxtui.core.selection import parse_device
+from jaxtui.features.lessons.base import Conclusion, Question, Setting
+from jaxtui.features.lessons.figures import Figures, MissingError, Outcome
+from jaxtui.features.lessons.text import read
+from jaxtui.ui.plot import Picture
 
 # What runs.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jaxtui import format as fmt
-from jaxtui.signals import signal_name
-from jaxtui.text import ended
-from jaxtui.wording import Facts, Words
+from jaxtui.core import format as fmt
+from jaxtui.core.signals import signal_name
+from jaxtui.core.text import ended
+from jaxtui.core.wording import Facts, Words
 
 
 def _unsteady(facts: Facts) -> str:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from jaxtui import selection
-from jaxtui.commands import CannotRun
-from jaxtui.commands.common import valued
-from jaxtui.commands.options import BUDGET, DEVICE_LIST, Parsed, seed
+from jaxtui.core import selection
+from jaxtui.core.model import Experiment, SelectionError
+from jaxtui.core.state import State
 from jaxtui.features.links.judge import choose, why_none
 from jaxtui.features.links.messages import experiment
 from jaxtui.features.links.report import OUTCOME
-from jaxtui.model import Experiment, SelectionError
-from jaxtui.state import State
-from jaxtui.ui.command import measures
+from jaxtui.ui.commands import CannotRun
+from jaxtui.ui.commands.common import valued
+from jaxtui.ui.commands.measures import measures
+from jaxtui.ui.commands.options import BUDGET, DEVICE_LIST, Parsed, seed
 
 
 @measures("links", OUTCOME, "jaxtui links", "jaxtui links --size 1MiB --cpu-devices 8")

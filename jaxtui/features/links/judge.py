@@ -9,15 +9,15 @@ from statistics import median
 
 import msgspec
 
-from jaxtui.analysis import thresholds
-from jaxtui.analysis.thresholds import Bound
+from jaxtui.core.format import percent, plural
+from jaxtui.core.model import Device, Experiment, run_notes
+from jaxtui.core.model.document import Note
+from jaxtui.core.state import CaseState, Job, State
+from jaxtui.features.bench import thresholds
+from jaxtui.features.bench.thresholds import Bound
 from jaxtui.features.links.messages import Link, Links, Pair
-from jaxtui.format import percent, plural
 from jaxtui.machine.network import Network
-from jaxtui.model import Device, Experiment, run_notes
-from jaxtui.model.document import Note
-from jaxtui.state import CaseState, Job, State
-from jaxtui.view import words
+from jaxtui.ui import words
 
 MOST_PAIRS = 240
 """All pairs of 16 devices; of more pairs a sample is measured."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from jaxtui.model import COPY_TO, Case, Experiment, Record
-from jaxtui.model.document import Document
+from jaxtui.core.model import COPY_TO, Case, Experiment, Record
+from jaxtui.core.model.document import Document
 
 Pair = tuple[str, str]
 """The device that is copied from, and the one that is copied to."""

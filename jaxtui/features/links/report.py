@@ -9,15 +9,15 @@ from typing import Literal, get_args
 
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Device
+from jaxtui.core.state import State
 from jaxtui.features.links.judge import labels, result
 from jaxtui.features.links.messages import LATENCY_BYTES, Link, Links, Pair
-from jaxtui.model import Device
-from jaxtui.state import State
+from jaxtui.ui.heat import Scale
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.report import Column, Report, Rows, figures, of_host
 from jaxtui.ui.theme import HEAT_STYLES
-from jaxtui.view.heat import Scale
 
 MOST_ROWS = 16
 """Most rows of a heat map in a report; the screen scrolls."""

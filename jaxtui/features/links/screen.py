@@ -13,7 +13,8 @@ from textual.coordinate import Coordinate
 from textual.reactive import reactive
 from textual.widgets import DataTable
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Experiment
 from jaxtui.features.links.judge import choose, why_none
 from jaxtui.features.links.messages import LINK_BYTES, experiment
 from jaxtui.features.links.report import (
@@ -24,17 +25,16 @@ from jaxtui.features.links.report import (
     headline,
     taking_part,
 )
-from jaxtui.model import Experiment
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.modal import modal_keys
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceMoved
-from jaxtui.tui.widgets.panel import Hint, Panel, ScrollPanel, hint
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.app.modal import modal_keys
+from jaxtui.ui.chipmap import Mark
 from jaxtui.ui.report import Report
 from jaxtui.ui.screen import ReportScreen
 from jaxtui.ui.sheet import Sheet
-from jaxtui.view.chipmap import Mark
-from jaxtui.view.text import Span
+from jaxtui.ui.text import Span
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.device_table import DeviceMoved
+from jaxtui.ui.widgets.panel import Hint, Panel, ScrollPanel, hint
 
 SIZES = tuple(2**power for power in range(12, 31, 2))
 """Bytes of the large copy that the keys go through: 4 KiB to 1 GiB."""

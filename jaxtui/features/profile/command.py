@@ -14,9 +14,27 @@ from typing import Any
 import click
 import msgspec
 
-from jaxtui import selection
-from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import (
+from jaxtui.core import selection
+from jaxtui.core.engine import children, traces
+from jaxtui.core.model import Remark, WorkFailed
+from jaxtui.core.model.base import encoded
+from jaxtui.core.model.profile import (
+    MOST_STEPS,
+    SCRIPT_SECONDS,
+    STEPS,
+    Profile,
+    Profiling,
+    Script,
+)
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.signals import interrupt
+from jaxtui.features.profile import report as view
+from jaxtui.features.profile.judge import KEYS, By, best_key
+from jaxtui.features.profile.report import document as files
+from jaxtui.features.profile.report.difference import difference
+from jaxtui.ui import words
+from jaxtui.ui.commands import CASE_FAILED, FINE
+from jaxtui.ui.commands.common import (
     Command,
     Common,
     Number,
@@ -28,8 +46,8 @@ from jaxtui.commands.common import (
     not_started,
     valued,
 )
-from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import (
+from jaxtui.ui.commands.engine import Driver
+from jaxtui.ui.commands.options import (
     TYPED,
     Cases,
     json_flag,
@@ -42,27 +60,9 @@ from jaxtui.commands.options import (
     one_size,
     own_arguments,
 )
-from jaxtui.commands.output import Exports, close, export_flags, rendered
-from jaxtui.commands.terminal import STDERR, PassedOn, say
-from jaxtui.engine import children, traces
-from jaxtui.features.profile import report as view
-from jaxtui.features.profile.judge import KEYS, By, best_key
-from jaxtui.features.profile.report import document as files
-from jaxtui.features.profile.report.difference import difference
-from jaxtui.model import Remark, WorkFailed
-from jaxtui.model.base import encoded
-from jaxtui.model.profile import (
-    MOST_STEPS,
-    SCRIPT_SECONDS,
-    STEPS,
-    Profile,
-    Profiling,
-    Script,
-)
-from jaxtui.model.remark import SelectionError
-from jaxtui.signals import interrupt
-from jaxtui.view import words
-from jaxtui.view.findings import finding_text
+from jaxtui.ui.commands.output import Exports, close, export_flags, rendered
+from jaxtui.ui.commands.terminal import STDERR, PassedOn, say
+from jaxtui.ui.findings import finding_text
 
 RUNNER = "jaxtui.features.profile.measure.capture"
 

@@ -12,8 +12,8 @@ from pathlib import PurePath
 from statistics import fmean, stdev
 from typing import Literal, NamedTuple, get_args
 
-from jaxtui.model.profile import Frame, Kernel, KernelKind, Profile
-from jaxtui.model.remark import Fact, Remark, Severity
+from jaxtui.core.model.profile import Frame, Kernel, KernelKind, Profile
+from jaxtui.core.model.remark import Fact, Remark, Severity
 
 By = Literal["line", "function", "op", "category", "shape"]
 

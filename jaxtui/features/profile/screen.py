@@ -13,24 +13,24 @@ from textual.binding import BindingType
 from textual.containers import Container
 from textual.widgets import OptionList
 
-from jaxtui.engine import traces
+from jaxtui.core.engine import traces
+from jaxtui.core.model import WorkFailed
+from jaxtui.core.model.profile import Profile, Profiling
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.features.bench.case_screen import CaseScreen
 from jaxtui.features.profile import report as view
 from jaxtui.features.profile.judge import KEYS, By, Row, headline
 from jaxtui.features.profile.report import lists
-from jaxtui.model import WorkFailed
-from jaxtui.model.profile import Profile, Profiling
-from jaxtui.model.remark import SelectionError
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.case_screen import CaseScreen
-from jaxtui.tui.line import LineScreen
-from jaxtui.tui.modal import modal_keys
-from jaxtui.tui.pane import WIDE_COLUMNS
-from jaxtui.tui.status import MessageLine, StatusLine
-from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Hint, Panel, PanelList, hint
+from jaxtui.ui import words
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.app.line import LineScreen
+from jaxtui.ui.app.modal import modal_keys
+from jaxtui.ui.app.pane import WIDE_COLUMNS
+from jaxtui.ui.app.status import MessageLine, StatusLine
 from jaxtui.ui.report import Fitted, styled, terminal
 from jaxtui.ui.sheet import Sheet
-from jaxtui.view import words
+from jaxtui.ui.widgets.keys_line import KeysLine
+from jaxtui.ui.widgets.panel import Hint, Panel, PanelList, hint
 
 _KEYS = (
     ("escape,q", "back", "Back", "Show all lines and kernels again, then the tabs."),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jaxtui import format as fmt
-from jaxtui.wording import Facts, Words
+from jaxtui.core import format as fmt
+from jaxtui.core.wording import Facts, Words
 
 _ACTIVITIES = (
     ("backend_compile", "XLA compiles"),

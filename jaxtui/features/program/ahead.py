@@ -12,13 +12,13 @@ import numpy as np
 from jax.experimental import topologies
 from jax.sharding import Mesh, SingleDeviceSharding
 
-from jaxtui.measure import devices, programs
-from jaxtui.measure.errors import RefusedError, full_text
-from jaxtui.measure.own import Jitted
-from jaxtui.measure.workload import Workload, spread
-from jaxtui.model import Case, Device, Remark, Topology
-from jaxtui.model.own import short_name
-from jaxtui.model.remark import Fact
+from jaxtui.core.model import Case, Device, Remark, Topology
+from jaxtui.core.model.own import short_name
+from jaxtui.core.model.remark import Fact
+from jaxtui.tasks import devices, programs
+from jaxtui.tasks.errors import RefusedError, full_text
+from jaxtui.tasks.own import Jitted
+from jaxtui.tasks.workload import Workload, spread
 
 
 def describe(topology: Topology) -> tuple[Device, ...]:

@@ -6,11 +6,17 @@ from functools import partial
 
 import click
 
-from jaxtui import selection
-from jaxtui.commands import CASE_FAILED, FINE
-from jaxtui.commands.common import Common, engine_flags, named, valued
-from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import (
+from jaxtui.core import selection
+from jaxtui.core.model import HOST_MODES, Case, Inspected, Inspection, WorkFailed
+from jaxtui.core.model.programs import LIMIT_SECONDS
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.text import join_painted
+from jaxtui.features.program import report as program
+from jaxtui.ui import words
+from jaxtui.ui.commands import CASE_FAILED, FINE
+from jaxtui.ui.commands.common import Common, engine_flags, named, valued
+from jaxtui.ui.commands.engine import Driver
+from jaxtui.ui.commands.options import (
     LIMIT,
     Cases,
     json_flag,
@@ -25,20 +31,8 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.output import close, folded, rendered
-from jaxtui.commands.terminal import say
-from jaxtui.features.program import report as program
-from jaxtui.model import (
-    HOST_MODES,
-    Case,
-    Inspected,
-    Inspection,
-    WorkFailed,
-)
-from jaxtui.model.programs import LIMIT_SECONDS
-from jaxtui.model.remark import SelectionError
-from jaxtui.text import join_painted
-from jaxtui.view import words
+from jaxtui.ui.commands.output import close, folded, rendered
+from jaxtui.ui.commands.terminal import say
 
 TEXTS = ("jaxpr", "stablehlo", "hlo")
 """The texts that can be printed, whole."""

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import click
 
-from jaxtui.commands import CASE_FAILED, FINE, CannotRun
-from jaxtui.commands.common import Common, flag, named, python_flag, valued
-from jaxtui.commands.engine import refused_topology
-from jaxtui.commands.options import (
+from jaxtui.core.model import COMPILED_MODES, Inspection
+from jaxtui.core.model.programs import LIMIT_SECONDS
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.text import join_painted
+from jaxtui.features.program import report as program
+from jaxtui.features.program.command import Inspecting
+from jaxtui.machine.topologies import parse
+from jaxtui.ui.commands import CASE_FAILED, FINE, CannotRun
+from jaxtui.ui.commands.common import Common, flag, named, python_flag, valued
+from jaxtui.ui.commands.engine import refused_topology
+from jaxtui.ui.commands.options import (
     LIMIT,
     Cases,
     json_flag,
@@ -20,17 +27,7 @@ from jaxtui.commands.options import (
     own_arguments,
     with_cases,
 )
-from jaxtui.commands.output import close, folded, rendered
-from jaxtui.features.program import report as program
-from jaxtui.features.program.command import Inspecting
-from jaxtui.machine.topologies import parse
-from jaxtui.model import (
-    COMPILED_MODES,
-    Inspection,
-)
-from jaxtui.model.programs import LIMIT_SECONDS
-from jaxtui.model.remark import SelectionError
-from jaxtui.text import join_painted
+from jaxtui.ui.commands.output import close, folded, rendered
 
 
 @named(

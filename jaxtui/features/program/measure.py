@@ -13,13 +13,22 @@ import jax.numpy as jnp
 import msgspec
 from jax.sharding import Sharding, SingleDeviceSharding
 
+from jaxtui.core.model import (
+    HOST_MODES,
+    Case,
+    Inspected,
+    Inspection,
+    Progress,
+    RunEvent,
+)
+from jaxtui.core.model.own import dtype_of as own_dtype
+from jaxtui.core.model.own import short_name
+from jaxtui.core.model.programs import EagerStep, Program
+from jaxtui.features.bench.measure import planning
 from jaxtui.features.program import ahead
-from jaxtui.measure import devices, ops, own, planning, programs
-from jaxtui.measure.coldpath import Stages
-from jaxtui.measure.errors import RefusedError
-from jaxtui.measure.runner import Runner
-from jaxtui.measure.turns import never
-from jaxtui.measure.workload import (
+from jaxtui.tasks import devices, ops, own, programs
+from jaxtui.tasks.errors import RefusedError
+from jaxtui.tasks.workload import (
     Pool,
     Workload,
     of_collective,
@@ -28,17 +37,9 @@ from jaxtui.measure.workload import (
     shardings,
     spread,
 )
-from jaxtui.model import (
-    HOST_MODES,
-    Case,
-    Inspected,
-    Inspection,
-    Progress,
-    RunEvent,
-)
-from jaxtui.model.own import dtype_of as own_dtype
-from jaxtui.model.own import short_name
-from jaxtui.model.programs import EagerStep, Program
+from jaxtui.timing.coldpath import Stages
+from jaxtui.timing.runner import Runner
+from jaxtui.timing.turns import never
 
 STEPS_AT_MOST = 100
 """Steps of a function of a file that are compiled for comparison: each costs

@@ -9,8 +9,8 @@ from typing import Any
 
 from rich.text import Text
 
-from jaxtui import format as fmt
-from jaxtui.model import (
+from jaxtui.core import format as fmt
+from jaxtui.core.model import (
     Case,
     Device,
     Host,
@@ -21,14 +21,20 @@ from jaxtui.model import (
     Topology,
     WorkFailed,
 )
-from jaxtui.model.document import Document
-from jaxtui.model.machine import chip_count, members
-from jaxtui.model.programs import Bound, EagerStep, Exchanged, Program, ProgramMemory
-from jaxtui.model.remark import Fact
-from jaxtui.text import visible
+from jaxtui.core.model.document import Document
+from jaxtui.core.model.machine import chip_count, members
+from jaxtui.core.model.programs import (
+    Bound,
+    EagerStep,
+    Exchanged,
+    Program,
+    ProgramMemory,
+)
+from jaxtui.core.model.remark import Fact
+from jaxtui.core.text import visible
+from jaxtui.ui import chipmap
+from jaxtui.ui.documents import ProblemRow, problem
 from jaxtui.ui.report import Report, Rows, gather, table
-from jaxtui.view import chipmap
-from jaxtui.view.document import ProblemRow, problem
 
 _METADATA = re.compile(
     r", (?:metadata|backend_config)=\{(?:[^{}\"]|\"[^\"]*\"|\{[^{}]*\})*\}"

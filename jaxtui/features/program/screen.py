@@ -10,14 +10,14 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import Input, Log, Static
 
+from jaxtui.core.model import Inspected, Inspection
+from jaxtui.features.bench.case_screen import CaseScreen
 from jaxtui.features.program import report as program
-from jaxtui.model import Inspected, Inspection
-from jaxtui.tui.case_screen import CaseScreen
-from jaxtui.tui.modal import modal_keys
-from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.ui import words
+from jaxtui.ui.app.modal import modal_keys
 from jaxtui.ui.report import written
-from jaxtui.view import words
+from jaxtui.ui.widgets.keys_line import KeysLine
+from jaxtui.ui.widgets.panel import Panel
 
 SECTIONS = ("Summary", "jaxpr", "StableHLO", "HLO")
 """The sections in the order of Tab."""

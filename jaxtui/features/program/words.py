@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jaxtui import format as fmt
-from jaxtui.text import did_you_mean
-from jaxtui.wording import Facts, Words
+from jaxtui.core import format as fmt
+from jaxtui.core.text import did_you_mean
+from jaxtui.core.wording import Facts, Words
 
 _PLATFORMS = {"cpu": "a CPU", "tpu": "a TPU", "gpu": "a GPU"}
 

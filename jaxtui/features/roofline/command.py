@@ -7,11 +7,18 @@ from collections.abc import Collection, Sequence
 import click
 from msgspec.structs import replace
 
-from jaxtui import selection
-from jaxtui.commands import CannotRun
-from jaxtui.commands.common import valued
-from jaxtui.commands.engine import Driver
-from jaxtui.commands.options import (
+from jaxtui.core import selection
+from jaxtui.core.model import Experiment, OpInfo
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.core.model.roofs import Roofs, RoofsMeasured
+from jaxtui.features.roofline.judge import larger, needed, roofs_of, work_for
+from jaxtui.features.roofline.report import OUTCOME
+from jaxtui.ui import words
+from jaxtui.ui.commands import CannotRun
+from jaxtui.ui.commands.common import valued
+from jaxtui.ui.commands.engine import Driver
+from jaxtui.ui.commands.measures import measures
+from jaxtui.ui.commands.options import (
     BUDGET,
     Cases,
     dtypes,
@@ -24,14 +31,7 @@ from jaxtui.commands.options import (
     sure_flag,
     with_cases,
 )
-from jaxtui.commands.terminal import say
-from jaxtui.features.roofline.judge import larger, needed, roofs_of, work_for
-from jaxtui.features.roofline.report import OUTCOME
-from jaxtui.model import Experiment, OpInfo
-from jaxtui.model.remark import SelectionError
-from jaxtui.model.roofs import Roofs, RoofsMeasured
-from jaxtui.ui.command import measures
-from jaxtui.view import words
+from jaxtui.ui.commands.terminal import say
 
 ROOF_SECONDS = 10.0
 """Seconds for the roofs; with a typed budget it is a third of that."""

@@ -12,14 +12,22 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from jaxtui import format as fmt
-from jaxtui.analysis.thresholds import AT_THE_ROOF
+from jaxtui.core import format as fmt
+from jaxtui.core.model import (
+    HOST,
+    Case,
+    Measurement,
+    OpInfo,
+    PlannedCase,
+    Remark,
+    Severity,
+)
+from jaxtui.core.model.machine import members
+from jaxtui.core.model.roofs import Roof, RoofDtype, Roofs, RoofsMeasured
+from jaxtui.core.state import Job, State
+from jaxtui.features.bench.thresholds import AT_THE_ROOF
 from jaxtui.features.roofline.messages import Place
-from jaxtui.model import HOST, Case, Measurement, OpInfo, PlannedCase, Remark, Severity
-from jaxtui.model.machine import members
-from jaxtui.model.roofs import Roof, RoofDtype, Roofs, RoofsMeasured
-from jaxtui.state import Job, State
-from jaxtui.view import words
+from jaxtui.ui import words
 
 UNRATED = {
     "host-bound": "dispatch takes longer than the work",

@@ -9,12 +9,13 @@ from typing import Any
 import jax
 import msgspec
 
-from jaxtui.measure import devices, ops, rates
-from jaxtui.measure.rates import Setting
-from jaxtui.measure.runner import Runner
-from jaxtui.measure.turns import never
-from jaxtui.model import Case, CheckRead, CheckTest, Reading, Remark, RunEvent
-from jaxtui.model.roofs import MissingRoof, Roof, RoofDtype, Roofs, RoofsMeasured
+from jaxtui.core.model import Case, CheckRead, CheckTest, Reading, Remark, RunEvent
+from jaxtui.core.model.roofs import MissingRoof, Roof, RoofDtype, Roofs, RoofsMeasured
+from jaxtui.features.bench.measure import rates
+from jaxtui.features.bench.measure.rates import Setting
+from jaxtui.tasks import devices, ops
+from jaxtui.timing.runner import Runner
+from jaxtui.timing.turns import never
 
 CPU_SCALES, SCALES = (1.0, 0.5, 2.0), (1.0, 0.5, 0.25)
 """Sizes of products, as parts of the one that a check takes: a GPU slows down under the

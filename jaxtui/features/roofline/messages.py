@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-from jaxtui.model import Case, Measurement, Record
-from jaxtui.model.document import Document
-from jaxtui.model.remark import Severity
-from jaxtui.model.roofs import RoofDtype, RoofsMeasured
-from jaxtui.view.document import FailureRow
+from jaxtui.core.model import Case, Measurement, Record
+from jaxtui.core.model.document import Document
+from jaxtui.core.model.remark import Severity
+from jaxtui.core.model.roofs import RoofDtype, RoofsMeasured
+from jaxtui.ui.documents import FailureRow
 
 
 class Place(Record, frozen=True, kw_only=True):

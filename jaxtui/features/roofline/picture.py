@@ -8,15 +8,15 @@ import string
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model.roofs import Roof, RoofsMeasured
 from jaxtui.features.roofline.judge import (
     bandwidth_roof,
     compute_roofs,
     ridge,
 )
 from jaxtui.features.roofline.messages import Place
-from jaxtui.model.roofs import Roof, RoofsMeasured
-from jaxtui.plot import SERIES, Axis, Color, Picture, Series, Spot
+from jaxtui.ui.plot import SERIES, Axis, Color, Picture, Series, Spot
 
 LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits[1:]
 """The letters of the cases in the picture, in their order."""

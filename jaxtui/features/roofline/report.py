@@ -7,7 +7,14 @@ from typing import Any
 
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Remark
+from jaxtui.core.model.document import Note
+from jaxtui.core.model.own import brief_name
+from jaxtui.core.model.roofs import Roof, RoofsMeasured
+from jaxtui.core.state import CaseState, Job, State
+from jaxtui.features.bench.figures import bar_role, rate_role, speed_text
+from jaxtui.features.bench.report import endings, names, ready_column
 from jaxtui.features.roofline import judge
 from jaxtui.features.roofline.judge import (
     headline,
@@ -16,19 +23,12 @@ from jaxtui.features.roofline.judge import (
 )
 from jaxtui.features.roofline.messages import Place, Roofline
 from jaxtui.features.roofline.picture import letters, picture, quantity_of, rate_text
-from jaxtui.model import Remark
-from jaxtui.model.document import Note
-from jaxtui.model.own import brief_name
-from jaxtui.model.roofs import Roof, RoofsMeasured
-from jaxtui.plot import COLORS
-from jaxtui.state import CaseState, Job, State
+from jaxtui.ui import text, words
+from jaxtui.ui.documents import FailureRow
 from jaxtui.ui.outcome import Outcome
+from jaxtui.ui.plot import COLORS
 from jaxtui.ui.report import Column, Report, Rows, gather, of_host
-from jaxtui.view import text, words
-from jaxtui.view.bench import endings, names, ready_column
-from jaxtui.view.document import FailureRow
-from jaxtui.view.figures import bar_role, rate_role, speed_text
-from jaxtui.view.text import Line, Span
+from jaxtui.ui.text import Line, Span
 
 BAR = 16
 """Cells of a bar in a report."""

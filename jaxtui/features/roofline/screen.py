@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jaxtui.core.model import Remark, Roofs, RoofsMeasured
+from jaxtui.core.model.document import Note
+from jaxtui.core.state import State
 from jaxtui.features.roofline import report
 from jaxtui.features.roofline.judge import (
     device_of,
@@ -16,14 +19,11 @@ from jaxtui.features.roofline.judge import (
 )
 from jaxtui.features.roofline.messages import Place
 from jaxtui.features.roofline.picture import picture
-from jaxtui.model import Remark, Roofs, RoofsMeasured
-from jaxtui.model.document import Note
-from jaxtui.plot import Color, Picture
-from jaxtui.state import State
-from jaxtui.tui.base import BaseApp
+from jaxtui.ui import words
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.plot import Color, Picture
 from jaxtui.ui.report import Statement
-from jaxtui.view import words
-from jaxtui.view.text import Column
+from jaxtui.ui.text import Column
 
 SECONDS = Roofs(device="", dtypes=()).budget
 """Seconds for measuring the roofs of a device; compiling comes on top."""

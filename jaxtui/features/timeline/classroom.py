@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.widgets import Static
 
+from jaxtui.core.model import Case, Loop
 from jaxtui.features.timeline import report as view
 from jaxtui.features.timeline import stopwatch
 from jaxtui.features.timeline.loops import LoopScreen, first_loop
@@ -23,15 +24,14 @@ from jaxtui.features.timeline.scene import (
     next_bet,
 )
 from jaxtui.features.timeline.stopwatch import LoopClocks
-from jaxtui.model import Case, Loop
-from jaxtui.tui import themes
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.modal import modal_keys
-from jaxtui.tui.status import MessageLine
-from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Panel, hint
+from jaxtui.ui.app import themes
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.app.modal import modal_keys
+from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.report import Fitted
 from jaxtui.ui.sheet import Figure, Sheet
+from jaxtui.ui.widgets.keys_line import KeysLine
+from jaxtui.ui.widgets.panel import Panel, hint
 
 
 class Classroom(LoopScreen):

@@ -21,8 +21,8 @@ from jaxtui.features.timeline.lanes import (
     Timeline,
     draw,
 )
-from jaxtui.tui.colors import few_colors
-from jaxtui.tui.widgets.plot_view import Line, PlotView
+from jaxtui.ui.app.colors import few_colors
+from jaxtui.ui.widgets.plot_view import Line, PlotView
 
 
 class LaneView(PlotView, can_focus=True):

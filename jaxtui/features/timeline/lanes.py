@@ -20,10 +20,10 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from jaxtui import format as fmt
-from jaxtui import stats
-from jaxtui.model import LoopCall
-from jaxtui.plot.axes import Axis, Scale, ticks
+from jaxtui.core import format as fmt
+from jaxtui.core import stats
+from jaxtui.core.model import LoopCall
+from jaxtui.ui.plot.axes import Axis, Scale, ticks
 
 Kind = Literal["dispatch", "wait", "compute"]
 """The activity of a bar: a call until it returned, the host waiting, the device at

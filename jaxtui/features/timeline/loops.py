@@ -8,13 +8,13 @@ import msgspec
 from msgspec.structs import replace
 from textual.timer import Timer
 
-from jaxtui import format as fmt
-from jaxtui.experiments import fitting_size, loopable
-from jaxtui.model import Case, Loop, LoopMeasured
-from jaxtui.state import Job
-from jaxtui.tui import pace
-from jaxtui.tui.modal import Modal
-from jaxtui.tui.state import State
+from jaxtui.core import format as fmt
+from jaxtui.core.experiments import fitting_size, loopable
+from jaxtui.core.model import Case, Loop, LoopMeasured
+from jaxtui.core.state import Job
+from jaxtui.ui.app import pace
+from jaxtui.ui.app.modal import Modal
+from jaxtui.ui.app.state import State
 
 FIRST_CALLS = 20
 """Fewer calls than any queue holds, so that nothing blocks the host: the first view

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import MAXIMUM_LOOP_CALLS, Loop
+from jaxtui.core.state import Job, State
+from jaxtui.core.wording import WAITS
 from jaxtui.features.timeline.lanes import Timeline
-from jaxtui.model import MAXIMUM_LOOP_CALLS, Loop
-from jaxtui.state import Job, State
+from jaxtui.ui import words
 from jaxtui.ui.report import styled
-from jaxtui.view import words
-from jaxtui.wording import WAITS
 
 CALLS = (1, 2, 5, 10, 20, 40, 64, 100, MAXIMUM_LOOP_CALLS)
 """The numbers of calls that keys go through."""

@@ -7,11 +7,11 @@ from typing import Literal, get_args
 import msgspec
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Case, Loop, LoopClock, LoopMeasured
 from jaxtui.features.timeline.stopwatch import LoopClocks, median_of
-from jaxtui.model import Case, Loop, LoopClock, LoopMeasured
 from jaxtui.ui.report import styled
-from jaxtui.view.text import bar, large
+from jaxtui.ui.text import bar, large
 
 _QUESTIONS = {
     "program": "What does this program time?",

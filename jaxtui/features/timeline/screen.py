@@ -13,15 +13,8 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 
-from jaxtui import format as fmt
-from jaxtui.features.timeline import report as view
-from jaxtui.features.timeline import stopwatch
-from jaxtui.features.timeline.classroom import Classroom
-from jaxtui.features.timeline.lane_view import LaneView
-from jaxtui.features.timeline.lanes import Shot, timeline
-from jaxtui.features.timeline.loops import LoopScreen, first_loop
-from jaxtui.features.timeline.stopwatch import LoopClocks
-from jaxtui.model import (
+from jaxtui.core import format as fmt
+from jaxtui.core.model import (
     LOOP_STYLES,
     Case,
     Experiment,
@@ -29,16 +22,23 @@ from jaxtui.model import (
     LoopCall,
     LoopMeasured,
 )
-from jaxtui.tui.base import BaseApp
-from jaxtui.tui.dialogs import CodeScreen
-from jaxtui.tui.modal import modal_keys
-from jaxtui.tui.status import MessageLine, StatusLine
-from jaxtui.tui.widgets.keys_line import KeysLine
-from jaxtui.tui.widgets.panel import Hint, Panel, hint
+from jaxtui.core.wording import WAITS
+from jaxtui.features.bench import scripts
+from jaxtui.features.timeline import report as view
+from jaxtui.features.timeline import stopwatch
+from jaxtui.features.timeline.classroom import Classroom
+from jaxtui.features.timeline.lane_view import LaneView
+from jaxtui.features.timeline.lanes import Shot, timeline
+from jaxtui.features.timeline.loops import LoopScreen, first_loop
+from jaxtui.features.timeline.stopwatch import LoopClocks
+from jaxtui.ui.app.base import BaseApp
+from jaxtui.ui.app.dialogs import CodeScreen
+from jaxtui.ui.app.modal import modal_keys
+from jaxtui.ui.app.status import MessageLine, StatusLine
 from jaxtui.ui.report import Fitted, Notes, gather
 from jaxtui.ui.sheet import Figure, Sheet
-from jaxtui.view import scripts
-from jaxtui.wording import WAITS
+from jaxtui.ui.widgets.keys_line import KeysLine
+from jaxtui.ui.widgets.panel import Hint, Panel, hint
 
 _KEYS = (
     ("escape,q", "close", "Back", "Back to the tabs."),

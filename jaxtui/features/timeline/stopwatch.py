@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import LoopMeasured
+from jaxtui.core.model.measurement import confidence, is_vague
+from jaxtui.features.bench.figures import APART
+from jaxtui.features.bench.stopwatch import CLOSE, Bar, Clocks, lines
 from jaxtui.features.timeline.lanes import Timeline
-from jaxtui.model import LoopMeasured
-from jaxtui.model.measurement import confidence, is_vague
-from jaxtui.view.figures import APART
-from jaxtui.view.stopwatch import CLOSE, Bar, Clocks, lines
 
 
 class LoopClocks(Clocks, frozen=True):

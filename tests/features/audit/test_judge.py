@@ -16,7 +16,7 @@ from jaxtui.features.audit.messages import (
     Wait,
     Witness,
 )
-from jaxtui.view import words
+from jaxtui.ui import words
 
 START, STOP, OTHER = (Place("/a.py", line) for line in (1, 3, 7))
 MS = 1e-3

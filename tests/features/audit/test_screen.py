@@ -15,8 +15,8 @@ from textual.widgets import Input, Log
 from jaxtui.features.audit import child as audits
 from jaxtui.features.audit.messages import Execution, Place, Span, Witness
 from jaxtui.features.audit.screen import AuditScreen, Lines, OpenProgram, open_audit
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.status import MessageLine
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on, until, until_ready

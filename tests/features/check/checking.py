@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from jaxtui.model import (
+from jaxtui.core.model import (
     Check,
     CheckDoing,
     CheckDone,

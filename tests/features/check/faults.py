@@ -9,10 +9,7 @@ from typing import Any
 import jax
 import pytest
 
-from jaxtui.features.check.measure.base import run_check
-from jaxtui.measure import clocks, devices, rates, turns
-from jaxtui.measure.clocks import Call
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     Check,
     CheckDone,
@@ -22,6 +19,11 @@ from jaxtui.model import (
     Reading,
     RunEvent,
 )
+from jaxtui.features.bench.measure import rates
+from jaxtui.features.check.measure.base import run_check
+from jaxtui.tasks import devices
+from jaxtui.tasks.waiting import Call
+from jaxtui.timing import clocks, turns
 
 NAMES = ["cpu:0", "cpu:1", "cpu:2", "cpu:3"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from jaxtui.core.model import SelectionError
 from jaxtui.features.check import baseline as baselines
 from jaxtui.features.check.judge import judge
-from jaxtui.model import SelectionError
 from tests.analysis.figures import (
     HOST,
     baseline,

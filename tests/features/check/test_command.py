@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from jaxtui.engine.client import EngineClient, EngineOptions
+from jaxtui.core.engine.client import EngineClient, EngineOptions
+from jaxtui.core.model import CHECK_TESTS, Check, Device, Event, RunStarted
 from jaxtui.features.check import exam as examination
-from jaxtui.model import CHECK_TESTS, Check, Device, Event, RunStarted
 from tests.analysis.figures import doubted, expected, skipped
 from tests.commands import fakes
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices

@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.features.check.exam import (
-    Examination,
-    begin,
-    limit_seconds,
-    of_level,
-)
-from jaxtui.features.check.judge import judge, overall
-from jaxtui.model import (
+from jaxtui.core.model import (
     CHECK_LEVELS,
     CaseFailed,
     CaseMeasured,
@@ -28,7 +21,14 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
-from jaxtui.model.measurement import CollectiveRates
+from jaxtui.core.model.measurement import CollectiveRates
+from jaxtui.features.check.exam import (
+    Examination,
+    begin,
+    limit_seconds,
+    of_level,
+)
+from jaxtui.features.check.judge import judge, overall
 from tests.analysis.figures import tpus
 from tests.records import measurement, op, told
 

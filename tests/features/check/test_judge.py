@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.analysis import thresholds
-from jaxtui.analysis.thresholds import ALIKE, ON_HOST
+from jaxtui.core.model import CHECK_TESTS, Expected, ExpectedKind, Reading, Remark, Unit
+from jaxtui.features.bench import thresholds
+from jaxtui.features.bench.thresholds import ALIKE, ON_HOST
 from jaxtui.features.check.judge import EXIT_CODES, SEVERITY, Verdict, judge, overall
 from jaxtui.features.check.messages import Checked
-from jaxtui.model import CHECK_TESTS, Expected, ExpectedKind, Reading, Remark, Unit
 from tests.analysis.figures import (
     baseline,
     cpus,

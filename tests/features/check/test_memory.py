@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from jaxtui.core.model import Holder, Remark
 from jaxtui.features.check.measure import memory
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.survey import Survey
-from jaxtui.measure import host
-from jaxtui.model import Holder, Remark
-from jaxtui.view import words
+from jaxtui.tasks import host
+from jaxtui.ui import words
 from tests.features.check.faults import NAMES, check, done, events, readings
 
 GIB = 1024**3

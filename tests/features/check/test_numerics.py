@@ -15,20 +15,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.features.check.judge import judge
-from jaxtui.features.check.measure import numerics
-from jaxtui.features.check.measure.base import run_check
-from jaxtui.features.check.measure.numerics import (
-    REPEATED,
-    bound,
-    computations,
-    count_differing,
-)
-from jaxtui.measure import devices as seen_by_jax
-from jaxtui.measure import ops
-from jaxtui.measure.clocks import Call
-from jaxtui.measure.rates import label
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     CheckDoing,
     CheckDone,
@@ -38,6 +25,19 @@ from jaxtui.model import (
     Remark,
     RunEvent,
 )
+from jaxtui.features.bench.measure.rates import label
+from jaxtui.features.check.judge import judge
+from jaxtui.features.check.measure import numerics
+from jaxtui.features.check.measure.base import run_check
+from jaxtui.features.check.measure.numerics import (
+    REPEATED,
+    bound,
+    computations,
+    count_differing,
+)
+from jaxtui.tasks import devices as seen_by_jax
+from jaxtui.tasks import ops
+from jaxtui.tasks.waiting import Call
 from tests.features.check.faults import NAMES, check, done, events, of, plant, readings
 
 PRODUCT = "matmul 256 float32"

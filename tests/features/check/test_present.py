@@ -6,6 +6,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.core.model import Device, Reading
+from jaxtui.core.model.machine import chip_count
 from jaxtui.features.check.measure import present
 from jaxtui.features.check.measure.base import run_check
 from jaxtui.features.check.measure.present import NONE, ON_BUS, UNUSED
@@ -13,8 +15,6 @@ from jaxtui.machine import topologies
 from jaxtui.machine.hardware import Chip, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.survey import Survey
-from jaxtui.model import Device, Reading
-from jaxtui.model.machine import chip_count
 from tests.features.check.faults import NAMES, check, done, readings
 
 

@@ -7,10 +7,7 @@ from functools import cache
 
 import pytest
 
-from jaxtui.features.check.measure import base
-from jaxtui.features.check.measure.base import run_check
-from jaxtui.measure import rates
-from jaxtui.model import (
+from jaxtui.core.model import (
     CheckDoing,
     CheckRead,
     CheckTest,
@@ -19,7 +16,10 @@ from jaxtui.model import (
     RunEvent,
     RunFinished,
 )
-from jaxtui.stats import median
+from jaxtui.core.stats import median
+from jaxtui.features.bench.measure import rates
+from jaxtui.features.check.measure import base
+from jaxtui.features.check.measure.base import run_check
 from tests.features.check.faults import (
     NAMES,
     Clock,

@@ -7,16 +7,16 @@ import pytest
 from msgspec.structs import replace
 from rich.text import Text
 
+from jaxtui.core.model import CheckDoing, Expected, Reading, Remark, RunStarted
+from jaxtui.core.model.document import Note
+from jaxtui.core.state import EMPTY, State
 from jaxtui.features.check import report as view
 from jaxtui.features.check.exam import Examination, begin, of_level
 from jaxtui.features.check.messages import Checked
 from jaxtui.features.check.report import LEAST_SAID, OUTCOME
-from jaxtui.model import CheckDoing, Expected, Reading, Remark, RunStarted
-from jaxtui.model.document import Note
-from jaxtui.state import EMPTY, State
+from jaxtui.ui.chipmap import layout, render
 from jaxtui.ui.report import Report, Rows, as_text, terminal
-from jaxtui.view.chipmap import layout, render
-from jaxtui.view.text import Line, plain
+from jaxtui.ui.text import Line, plain
 from tests.analysis.figures import crowded, expected, reading, skipped, wrong
 from tests.fake_engine import tpu_devices
 from tests.features.check.check_figures import BROKEN, FIGURES, OTHER, SLOW, events

@@ -10,17 +10,17 @@ import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
-from jaxtui.engine.protocol import Envelope
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.model import Check, CheckDone, RunEvent, RunFinished
+from jaxtui.core.state import begin_run, reduce
 from jaxtui.features.check.exam import begin, of_level
 from jaxtui.features.check.report import exam_of
 from jaxtui.features.check.screen import CheckScreen
-from jaxtui.model import Check, CheckDone, RunEvent, RunFinished
-from jaxtui.state import begin_run, reduce
-from jaxtui.tui import themes
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.state import EMPTY
-from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.ui.app import themes
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.state import EMPTY
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.check import check_figures
 from tests.features.check.check_figures import BROKEN, SLOW

@@ -7,12 +7,12 @@ import threading
 
 import pytest
 
+from jaxtui.core.model import CheckDoing, CheckDone, CheckLevel, CheckRead, Remark
 from jaxtui.features.check.measure import base
 from jaxtui.features.check.measure import rates as tests
 from jaxtui.features.check.measure.base import Context, run_check
 from jaxtui.machine.survey import Survey
-from jaxtui.measure.turns import never
-from jaxtui.model import CheckDoing, CheckDone, CheckLevel, CheckRead, Remark
+from jaxtui.timing.turns import never
 from tests.features.check.faults import NAMES, check, done, events, of, readings
 
 KIB = 1024

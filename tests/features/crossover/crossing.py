@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jaxtui.engine.protocol import Envelope
-from jaxtui.features.crossover.judge import around, result
-from jaxtui.features.crossover.messages import Crossover, experiment
-from jaxtui.model import (
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseMeasured,
@@ -19,7 +17,9 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
-from jaxtui.state import State, begin_run, reduce
+from jaxtui.core.state import State, begin_run, reduce
+from jaxtui.features.crossover.judge import around, result
+from jaxtui.features.crossover.messages import Crossover, experiment
 from tests.analysis.figures import JIT, NUMPY, Seconds, measurement
 from tests.records import told
 

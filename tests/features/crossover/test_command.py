@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 import pytest
 
-from jaxtui.model import Event, Experiment
+from jaxtui.core.model import Event, Experiment
 from tests.commands.fakes import complete, run
 from tests.fake_engine import OPS, FakeEngine
 from tests.features.crossover.crossing import events

@@ -6,18 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.analysis.crossing import (
-    LEAST_CONFIDENCE,
-    Crossing,
-    about_text,
-    crossing_size,
-    last_crossing,
-    leader,
-    ratio_of,
-)
-from jaxtui.features.crossover.judge import around, payback, result
-from jaxtui.features.crossover.messages import experiment
-from jaxtui.model import (
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     Ending,
@@ -29,8 +18,19 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
-from jaxtui.model.measurement import Interval
-from jaxtui.state import State
+from jaxtui.core.model.measurement import Interval
+from jaxtui.core.state import State
+from jaxtui.features.bench.crossing import (
+    LEAST_CONFIDENCE,
+    Crossing,
+    about_text,
+    crossing_size,
+    last_crossing,
+    leader,
+    ratio_of,
+)
+from jaxtui.features.crossover.judge import around, payback, result
+from jaxtui.features.crossover.messages import experiment
 from tests.analysis.figures import JIT, NUMPY, Seconds, case, measurement, sampled
 from tests.features.crossover.crossing import GRID, after, found, state_of
 

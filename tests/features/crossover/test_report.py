@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.core.model import Case, Ending, Remark
+from jaxtui.core.state import CaseState, Job, State
 from jaxtui.features.crossover.judge import names, of_curves, partner, result
 from jaxtui.features.crossover.messages import Crossover
 from jaxtui.features.crossover.report import report
-from jaxtui.model import Case, Ending, Remark
-from jaxtui.state import CaseState, Job, State
 from jaxtui.ui.report import terminal
 from tests.analysis.figures import JIT, NUMPY, START, case, crowded, measurement
 from tests.features.crossover.crossing import found, state_of

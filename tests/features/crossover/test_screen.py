@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.form import CaseForm
-from jaxtui.tui.state import view_of
-from jaxtui.tui.values import Values
+from jaxtui.features.bench.choices import view_of
+from jaxtui.features.bench.form import CaseForm
+from jaxtui.features.bench.screen import BenchPane
+from jaxtui.features.bench.values import Values
+from jaxtui.ui.app.app import JaxtuiApp
 from tests.fake_engine import FakeEngine
 from tests.features.crossover.test_command import machine
 from tests.tui.driving import app_on, lines, until, until_done, until_ready

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from jaxtui.model import EngineFailed, Holder, Logged, Noticed, Remark
-from jaxtui.view import words
+from jaxtui.core.model import EngineFailed, Holder, Logged, Noticed, Remark
+from jaxtui.ui import words
 from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine, up
 from tests.records import told

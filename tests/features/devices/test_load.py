@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from jaxtui.features.devices import load
 from jaxtui.machine import load as machine
 from jaxtui.machine.load import Load
-from jaxtui.view.text import plain
+from jaxtui.ui.text import plain
 from tests.fake_engine import tpu_devices
 
 SHARES = st.lists(st.floats(0, 1), min_size=1, max_size=60)

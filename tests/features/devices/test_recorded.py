@@ -9,9 +9,9 @@ from textual import events
 from textual.widgets import Static
 
 from jaxtui.features.devices.recorded import RecordedScreen
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.choice import ChoicePopup
-from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.choice import ChoicePopup
+from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine
 from tests.tui.driving import app_on, until, until_ready
 

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.core.model import Device, EngineFailed, Holder, Topology
 from jaxtui.features.devices import report as view
 from jaxtui.features.devices.report import Product
 from jaxtui.machine import topologies
-from jaxtui.model import Device, EngineFailed, Holder, Topology
-from jaxtui.tui.state import EMPTY
-from jaxtui.view.findings import failure_lines
-from jaxtui.view.text import Column, Line, fit, plain
+from jaxtui.ui.app.state import EMPTY
+from jaxtui.ui.findings import failure_lines
+from jaxtui.ui.text import Column, Line, fit, plain
 from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.records import told

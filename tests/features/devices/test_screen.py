@@ -8,9 +8,7 @@ from types import SimpleNamespace
 import pytest
 from textual.widgets import Input, TabbedContent
 
-from jaxtui.features.devices.screen import DevicesPane, FirstMinute
-from jaxtui.machine import topologies
-from jaxtui.model import (
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     Event,
@@ -20,15 +18,17 @@ from jaxtui.model import (
     Progress,
     RunFinished,
 )
-from jaxtui.state import RUNNING
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.state import EMPTY
-from jaxtui.tui.status import MessageLine, StatusLine
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceTable
-from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.core.state import RUNNING
+from jaxtui.features.devices.screen import DevicesPane, FirstMinute
+from jaxtui.machine import topologies
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.state import EMPTY
+from jaxtui.ui.app.status import MessageLine, StatusLine
 from jaxtui.ui.sheet import Figure, Sheet
-from jaxtui.view.words import text
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.device_table import DeviceTable
+from jaxtui.ui.widgets.plot_view import PlotView
+from jaxtui.ui.words import text
 from tests import records
 from tests.fake_engine import (
     FakeEngine,

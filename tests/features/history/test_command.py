@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from jaxtui.core.history.store import History
+from jaxtui.core.model import SelectionError
 from jaxtui.features.history.command import moment
-from jaxtui.history.store import History
-from jaxtui.model import SelectionError
-from jaxtui.view.document import Results, encode
+from jaxtui.ui.documents import Results, encode
 from tests.history.making import DEVICE, HOST, insert, measurement
 
 Run = Callable[..., tuple[int, str, str]]
@@ -106,7 +106,7 @@ def test_no_line_is_wider_than_the_terminal(
         _, text, _ = run(*typed)
         assert max(map(len, text.splitlines())) <= 80
 
-    monkeypatch.setattr("jaxtui.commands.output.width_of", lambda _: 80)
+    monkeypatch.setattr("jaxtui.ui.commands.output.width_of", lambda _: 80)
     monkeypatch.setenv("COLUMNS", "80")
     own = measurement("/home/somebody/models/training.py:train_step", 163_840)
     insert(History(), HOST, DEVICE, own)
@@ -119,7 +119,7 @@ def test_no_line_is_wider_than_the_terminal(
     assert_fits("compare", kept[0], long)
     assert_fits("compare", file, long)
     # Whoever pipes it somewhere gets every column.
-    monkeypatch.setattr("jaxtui.commands.output.width_of", lambda _: None)
+    monkeypatch.setattr("jaxtui.ui.commands.output.width_of", lambda _: None)
     head, *rows = run("history")[1].splitlines()
     assert head.endswith("host")
     assert "models/training.py:train_step" in rows[0]

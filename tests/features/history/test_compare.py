@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from jaxtui.analysis.comparison import Pair, Side, pairs
+from jaxtui.core.comparison import Pair, Side, pairs
 from jaxtui.features.history import compare
 from jaxtui.ui.report import terminal
 from tests.history.making import DEVICE, HOST, measurement

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from jaxtui.core.history.store import Entry, Page, Row
+from jaxtui.core.model import Remark
 from jaxtui.features.history import report as history
-from jaxtui.history.store import Entry, Page, Row
-from jaxtui.model import Remark
 from jaxtui.ui.report import Rows, as_text, written
 from tests.history.making import DEVICE, HOST, measurement
 

@@ -15,22 +15,17 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
+from jaxtui.core.history.store import Filter, History
+from jaxtui.core.model import Case, Device, Experiment, Remark
+from jaxtui.features.bench.form import CaseForm
 from jaxtui.features.history.report import short_when
 from jaxtui.features.history.screen import LISTED, HistoryPane, HistoryTable, Past
-from jaxtui.history.store import Filter, History
-from jaxtui.model import (
-    Case,
-    Device,
-    Experiment,
-    Remark,
-)
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.dialogs import Question
-from jaxtui.tui.form import CaseForm
-from jaxtui.tui.run import Recorder
-from jaxtui.tui.threads import Latest
-from jaxtui.tui.widgets.panel import Panel
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.dialogs import Question
+from jaxtui.ui.app.run import Recorder
+from jaxtui.ui.app.threads import Latest
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.widgets.panel import Panel
 from tests.fake_engine import FakeEngine
 from tests.history.making import DEVICE, HOST, insert, measurement
 from tests.tui.driving import app_on, until, until_ready

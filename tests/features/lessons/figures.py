@@ -10,16 +10,7 @@ from typing import Any
 import msgspec
 
 from jaxtui import api
-from jaxtui.features.lessons import catalogue as lessons
-from jaxtui.features.lessons.base import Setting
-from jaxtui.features.lessons.figures import NOTHING, Outcome, collect
-from jaxtui.features.lessons.measure import run_snippet
-from jaxtui.features.lessons.play import StepRun
-from jaxtui.features.lessons.trial import Lesson, Trial, setting
-from jaxtui.features.timeline.measure import run_loop
-from jaxtui.measure.experiment import run as run_experiment
-from jaxtui.measure.host import host
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseMeasured,
@@ -41,6 +32,15 @@ from jaxtui.model import (
     Value,
     Work,
 )
+from jaxtui.features.bench.measure.experiment import run as run_experiment
+from jaxtui.features.lessons import catalogue as lessons
+from jaxtui.features.lessons.base import Setting
+from jaxtui.features.lessons.figures import NOTHING, Outcome, collect
+from jaxtui.features.lessons.measure import run_snippet
+from jaxtui.features.lessons.play import StepRun
+from jaxtui.features.lessons.trial import Lesson, Trial, setting
+from jaxtui.features.timeline.measure import run_loop
+from jaxtui.tasks.host import host
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.records import measurement, summary, told
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Case, Experiment, Loop, Shown, Snippet, Timed, Work
 from jaxtui.features.lessons.base import Conclusion, Question, Row, Setting
 from jaxtui.features.lessons.figures import Figures, Outcome
 from jaxtui.features.lessons.trial import Lesson, Step, Trial
-from jaxtui.model import Case, Experiment, Loop, Shown, Snippet, Timed, Work
-from jaxtui.plot import Axis, Picture, Series
+from jaxtui.ui.plot import Axis, Picture, Series
 
 PROSE = "\n\n".join(
     [

@@ -13,7 +13,7 @@ from typing import Any
 import pexpect
 import pytest
 
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     Event,
     Experiment,
@@ -22,7 +22,7 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
-from jaxtui.view.document import Results, encode, read
+from jaxtui.ui.documents import Results, encode, read
 from tests.commands import fakes
 from tests.commands.fakes import complete
 from tests.fake_engine import RECIPE, FakeEngine, at_once, tpu_devices

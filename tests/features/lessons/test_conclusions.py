@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.core.model import LoopSeen, Snippet, Timed
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.content.first_call import COLAB, PUBLISHED, meeting
 from jaxtui.features.lessons.content.sparse import crossover
 from jaxtui.features.lessons.figures import NOTHING, Outcome
-from jaxtui.model import LoopSeen, Snippet, Timed
-from jaxtui.view import words
+from jaxtui.ui import words
 from tests.features.lessons.figures import (
     Given,
     after,

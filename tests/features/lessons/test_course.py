@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.features.lessons.catalogue import load
-from jaxtui.features.lessons.course import Attempt, Course
-from jaxtui.features.lessons.play import StepRun
-from jaxtui.features.lessons.report import trouble_of
-from jaxtui.features.lessons.trial import setting
-from jaxtui.model import (
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     Experiment,
@@ -20,6 +15,11 @@ from jaxtui.model import (
     Snippet,
     WorkFailed,
 )
+from jaxtui.features.lessons.catalogue import load
+from jaxtui.features.lessons.course import Attempt, Course
+from jaxtui.features.lessons.play import StepRun
+from jaxtui.features.lessons.report import trouble_of
+from jaxtui.features.lessons.trial import setting
 from tests.fake_engine import HOST, cpu_devices
 from tests.features.lessons.lessons_to_try import FIRST, SECOND
 from tests.records import measurement, summary, told

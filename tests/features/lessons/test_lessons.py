@@ -5,11 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.console import Group
 
-from jaxtui.features.lessons import catalogue as lessons
-from jaxtui.features.lessons.base import PROSE_COLUMNS
-from jaxtui.features.lessons.figures import NOTHING, Outcome
-from jaxtui.features.lessons.report import Page, PageFigures, Prose, apart
-from jaxtui.model import (
+from jaxtui.core.model import (
     HOST,
     MAXIMUM_LOOP_CALLS,
     SNIPPET_IMPORTS,
@@ -21,6 +17,10 @@ from jaxtui.model import (
     Work,
     WorkFailed,
 )
+from jaxtui.features.lessons import catalogue as lessons
+from jaxtui.features.lessons.base import PROSE_COLUMNS
+from jaxtui.features.lessons.figures import NOTHING, Outcome
+from jaxtui.features.lessons.report import Page, PageFigures, Prose, apart
 from jaxtui.ui.report import written
 from tests.features.lessons.figures import MACHINES, OPS, after, on
 from tests.records import told

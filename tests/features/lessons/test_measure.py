@@ -17,19 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui import child
-from jaxtui.engine.protocol import encode
-from jaxtui.features.lessons import measure as snippets
-from jaxtui.features.lessons.figures import Outcome
-from jaxtui.features.lessons.measure import (
-    Namespace,
-    numbers,
-    run_snippet,
-    show,
-)
-from jaxtui.measure import runner
-from jaxtui.measure.contention import Meter, Usage
-from jaxtui.model import (
+from jaxtui.core.engine import child
+from jaxtui.core.engine.protocol import encode
+from jaxtui.core.model import (
     Progress,
     RunEvent,
     RunFinished,
@@ -42,6 +32,16 @@ from jaxtui.model import (
     Value,
     WorkFailed,
 )
+from jaxtui.features.lessons import measure as snippets
+from jaxtui.features.lessons.figures import Outcome
+from jaxtui.features.lessons.measure import (
+    Namespace,
+    numbers,
+    run_snippet,
+    show,
+)
+from jaxtui.timing import runner
+from jaxtui.timing.contention import Meter, Usage
 from tests.apart import in_a_thread
 from tests.features.lessons.figures import after
 from tests.measure.running import stop_after
@@ -446,7 +446,7 @@ def test_a_stop_and_a_close_end_the_child_whatever_it_does(monkeypatch, closes):
 
 PARENT = """
 from jaxtui.features.lessons.measure import run_snippet
-from jaxtui.model import Shown, Snippet, Timed
+from jaxtui.core.model import (Shown, Snippet, Timed)
 one = Snippet(
     title="A title",
     setup="import os, time",

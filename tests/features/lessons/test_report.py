@@ -6,18 +6,18 @@ import pytest
 from msgspec.structs import replace
 from rich.console import RenderableType
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Remark, SnippetTimed, Timing, Work
+from jaxtui.core.state import Job
 from jaxtui.features.lessons import report as view
 from jaxtui.features.lessons.base import Conclusion, Row
 from jaxtui.features.lessons.course import NOT_TRIED, Attempt
 from jaxtui.features.lessons.play import StepRun
 from jaxtui.features.lessons.report import Page, PageFigures, Stage, takeaway
 from jaxtui.features.lessons.trial import setting
-from jaxtui.model import Remark, SnippetTimed, Timing, Work
-from jaxtui.plot import COLORS, Axis, Picture, Series
-from jaxtui.state import Job
+from jaxtui.ui import words
+from jaxtui.ui.plot import COLORS, Axis, Picture, Series
 from jaxtui.ui.report import written
-from jaxtui.view import words
 from tests import records
 from tests.fake_engine import HOST, at_once, cpu_devices
 from tests.features.lessons.figures import after, measured

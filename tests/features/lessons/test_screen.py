@@ -12,12 +12,8 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widgets import OptionList, TabbedContent
 
-from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.features.lessons import catalogue as lessons
-from jaxtui.features.lessons.course import Attempt, load_course
-from jaxtui.features.lessons.screen import LearnPane
-from jaxtui.features.lessons.step import QuestionPanel
-from jaxtui.model import (
+from jaxtui.core.engine.client import EngineUnavailableError
+from jaxtui.core.model import (
     Check,
     Experiment,
     Loop,
@@ -29,11 +25,15 @@ from jaxtui.model import (
     SnippetTimed,
     WorkFailed,
 )
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.status import MessageLine, StatusLine
-from jaxtui.tui.widgets.panel import Panel
-from jaxtui.tui.widgets.plot_view import PlotView
+from jaxtui.features.lessons import catalogue as lessons
+from jaxtui.features.lessons.course import Attempt, load_course
+from jaxtui.features.lessons.screen import LearnPane
+from jaxtui.features.lessons.step import QuestionPanel
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.status import MessageLine, StatusLine
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.widgets.panel import Panel
+from jaxtui.ui.widgets.plot_view import PlotView
 from tests.fake_engine import FakeEngine, at_once, begun, cpu_devices, tpu_devices, up
 from tests.features.lessons.lessons_to_try import FIRST, LESSONS, SECOND
 from tests.records import told

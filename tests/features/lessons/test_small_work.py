@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.analysis.crossing import CLOSE
+from jaxtui.core.model import Case, Experiment
+from jaxtui.features.bench.crossing import CLOSE
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.content.small_work import LESSON, sizes
 from jaxtui.features.lessons.figures import NOTHING, Outcome
 from jaxtui.features.lessons.play import StepRun
-from jaxtui.model import Case, Experiment
 from tests.features.lessons.figures import (
     after,
     figures,

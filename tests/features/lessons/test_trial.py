@@ -8,7 +8,18 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import (
+    Device,
+    Remark,
+    RunFinished,
+    SelectionError,
+    SnippetShown,
+    Stopped,
+    Timing,
+    Value,
+    WorkFailed,
+)
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.content.clock import LESSON as CLOCK
 from jaxtui.features.lessons.content.numpy_or_jax import LESSON
@@ -27,17 +38,6 @@ from jaxtui.features.lessons.figures import (
 from jaxtui.features.lessons.play import conclude
 from jaxtui.features.lessons.text import parse
 from jaxtui.features.lessons.trial import Code, Lesson, Step, Trial, setting, size
-from jaxtui.model import (
-    Device,
-    Remark,
-    RunFinished,
-    SelectionError,
-    SnippetShown,
-    Stopped,
-    Timing,
-    Value,
-    WorkFailed,
-)
 from tests.features.lessons.figures import (
     after,
     cases,

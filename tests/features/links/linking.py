@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from jaxtui.features.links.judge import choose, result
-from jaxtui.features.links.messages import LATENCY_BYTES, Links, experiment
-from jaxtui.model import (
+from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
     CaseStarted,
@@ -18,7 +16,9 @@ from jaxtui.model import (
     RunFinished,
     RunStarted,
 )
-from jaxtui.state import CaseState, Job, State
+from jaxtui.core.state import CaseState, Job, State
+from jaxtui.features.links.judge import choose, result
+from jaxtui.features.links.messages import LATENCY_BYTES, Links, experiment
 from tests import records
 
 RATE = 40e9

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jaxtui.model import Event, Experiment, RunFinished, RunStarted
+from jaxtui.core.model import Event, Experiment, RunFinished, RunStarted
 from tests.commands.fakes import ctrl_c, run
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.links.linking import answer, told

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from jaxtui.core.model import Device
+from jaxtui.core.state import State
 from jaxtui.features.links.judge import MOST_PAIRS, choose, lagging, result, why_none
 from jaxtui.features.links.messages import Link
 from jaxtui.machine.network import Network
-from jaxtui.model import Device
-from jaxtui.state import State
 from tests.fake_engine import cpu_devices, tpu_devices
 from tests.features.links.linking import RATE, measured
 from tests.machine.test_network import box

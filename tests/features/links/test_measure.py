@@ -7,9 +7,9 @@ from typing import Any
 import jax
 import pytest
 
+from jaxtui.core.model import CaseFailed, CaseMeasured, Measurement
+from jaxtui.features.bench.measure.experiment import run
 from jaxtui.features.links.messages import Pair, experiment
-from jaxtui.measure.experiment import run
-from jaxtui.model import CaseFailed, CaseMeasured, Measurement
 
 PAIRS = (("cpu:0", "cpu:1"), ("cpu:1", "cpu:0"), ("cpu:2", "cpu:0"))
 

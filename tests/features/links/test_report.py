@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jaxtui.features.links.report import Heat, count, headline, report, taking_part
+from jaxtui.ui.heat import Scale
 from jaxtui.ui.report import terminal
-from jaxtui.view.heat import Scale
 from tests.fake_engine import cpu_devices, tpu_devices
 from tests.features.links.linking import measured
 

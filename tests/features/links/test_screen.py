@@ -10,12 +10,12 @@ import pytest
 from textual.coordinate import Coordinate
 from textual.pilot import Pilot
 
+from jaxtui.core.model import Event, Experiment, RunStarted
 from jaxtui.features.links.screen import SIZES, LinksScreen
-from jaxtui.model import Event, Experiment, RunStarted
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.widgets.chip_map import ChipMap
-from jaxtui.tui.widgets.device_table import DeviceTable
+from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.links.linking import answer, told
 from tests.tui.driving import app_on, until, until_ready

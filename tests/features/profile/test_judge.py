@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.core.model import Remark
+from jaxtui.core.model.profile import Activity, Compile
 from jaxtui.features.profile import judge as profile
 from jaxtui.features.profile.judge import KEYS, By, Spent
-from jaxtui.model import Remark
-from jaxtui.model.profile import Activity, Compile
 from tests.records import gap, kernel, profiled
 
 DOT = kernel("dot.1", 4e-3, 6e-3, flops=8e6, bytes=1e6, category="dot", count=2.0)

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxtui.core.model.profile import Kernel, Profile, Profiling
 from jaxtui.features.profile import measure as profile
 from jaxtui.features.profile.judge import place, remarks, rows
 from jaxtui.features.profile.measure import NoProfileError, case
 from jaxtui.features.profile.measure.case import places
 from jaxtui.features.profile.measure.steps import STEP
-from jaxtui.model.profile import Kernel, Profile, Profiling
-from jaxtui.view import words
+from jaxtui.ui import words
 from jaxtui.xla import traces
 from tests.measure import running
 from tests.measure.spaces import Event, Line, Named, Plane, event, space

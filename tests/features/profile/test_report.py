@@ -12,15 +12,15 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from jaxtui.core.model import Remark, SelectionError, WorkFailed
+from jaxtui.core.model.profile import Frame, Transfer
 from jaxtui.features.profile import report as profile
 from jaxtui.features.profile.judge import By
 from jaxtui.features.profile.report import document
 from jaxtui.features.profile.report.difference import difference
 from jaxtui.features.profile.report.flame import flame
-from jaxtui.model import Remark, SelectionError, WorkFailed
-from jaxtui.model.profile import Frame, Transfer
+from jaxtui.ui.documents import encode
 from jaxtui.ui.report import Rows, as_text
-from jaxtui.view.document import encode
 from tests.records import FRAMES, gap, kernel, profiled
 
 DOT = kernel("dot.1", 4e-3, 6e-3, flops=8e6, bytes=1e6)

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
+from jaxtui.core.model import Remark, RunEvent, RunFinished, WorkFailed
+from jaxtui.core.model.profile import Frame, Profiling
 from jaxtui.features.profile.screen import (
     ProfileScreen,
     RowList,
     SourceList,
     open_trace,
 )
-from jaxtui.model import Remark, RunEvent, RunFinished, WorkFailed
-from jaxtui.model.profile import Frame, Profiling
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.status import MessageLine
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine
 from tests.measure.spaces import Line, Plane, event, space

@@ -7,14 +7,14 @@ from pathlib import Path
 import jax
 import pytest
 
-from jaxtui.engine.server import LIBTPU_DEFAULTS, engine_environment
+from jaxtui.core.engine.server import LIBTPU_DEFAULTS, engine_environment
+from jaxtui.core.model import Case, Inspected, Inspection, Peak, Topology, WorkFailed
 from jaxtui.features.program import ahead
 from jaxtui.features.program.measure import run_inspection
 from jaxtui.machine.packages import libtpu_version
-from jaxtui.measure import devices
-from jaxtui.measure.errors import RefusedError
-from jaxtui.model import Case, Inspected, Inspection, Peak, Topology, WorkFailed
-from jaxtui.view import words
+from jaxtui.tasks import devices
+from jaxtui.tasks.errors import RefusedError
+from jaxtui.ui import words
 from tests.measure.running import case, own
 
 V5E = Topology(name="v5e:2x4")

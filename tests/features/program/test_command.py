@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jaxtui.model import Device, Event, Inspection, RunFinished
-from jaxtui.view import words
+from jaxtui.core.model import Device, Event, Inspection, RunFinished
+from jaxtui.ui import words
 from tests.commands.fakes import in_process, run
 from tests.fake_engine import FakeEngine
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from jaxtui import cli
-from jaxtui.model import (
+from jaxtui.core.model import (
     EngineFailed,
     Event,
     Hello,
@@ -21,7 +21,7 @@ from jaxtui.model import (
     Remark,
     RunFinished,
 )
-from jaxtui.model.programs import Program, ProgramMemory
+from jaxtui.core.model.programs import Program, ProgramMemory
 from tests.fake_engine import OPS, FakeEngine, tpu_devices
 
 needs_libtpu = pytest.mark.skipif(

@@ -11,12 +11,7 @@ import jax.numpy as jnp
 import msgspec
 import pytest
 
-from jaxtui.features.program import measure as inspection
-from jaxtui.features.program.measure import run_inspection
-from jaxtui.measure import own as files
-from jaxtui.measure import programs
-from jaxtui.measure.ops import elementwise
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     Inspected,
     Inspection,
@@ -26,6 +21,11 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
+from jaxtui.features.program import measure as inspection
+from jaxtui.features.program.measure import run_inspection
+from jaxtui.tasks import own as files
+from jaxtui.tasks import programs
+from jaxtui.tasks.ops import elementwise
 from tests.measure.running import FUNCTIONS, case, own
 
 SELU = case("selu", 4096)

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from jaxtui.core.model import Device, Inspected, Peak
+from jaxtui.core.model.programs import Program, ProgramMemory
 from jaxtui.features.program import report as program
-from jaxtui.model import Device, Inspected, Peak
-from jaxtui.model.programs import Program, ProgramMemory
 from tests.fake_engine import tpu_devices
 from tests.records import case
 

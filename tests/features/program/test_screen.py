@@ -8,8 +8,7 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input, Log, Static
 
-from jaxtui.features.program.screen import ProgramScreen
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     Event,
     Experiment,
@@ -20,11 +19,12 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
-from jaxtui.model.programs import EagerStep, Fusion, Program, ProgramMemory
-from jaxtui.state import RUNNING
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.bench import BenchPane
-from jaxtui.view import words
+from jaxtui.core.model.programs import EagerStep, Fusion, Program, ProgramMemory
+from jaxtui.core.state import RUNNING
+from jaxtui.features.bench.screen import BenchPane
+from jaxtui.features.program.screen import ProgramScreen
+from jaxtui.ui import words
+from jaxtui.ui.app.app import JaxtuiApp
 from tests.fake_engine import FakeEngine, begun
 from tests.tui.driving import app_on, until, until_ready
 

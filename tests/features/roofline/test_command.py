@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.model import (
+from jaxtui.core.model import (
     Case,
     Event,
     Experiment,
@@ -20,11 +20,7 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
-from jaxtui.model.roofs import (
-    MissingRoof,
-    RoofDtype,
-    Roofs,
-)
+from jaxtui.core.model.roofs import MissingRoof, RoofDtype, Roofs
 from tests.analysis.figures import NO_PRODUCT, bandwidth, compute, roofs
 from tests.commands.fakes import complete, one_fails, run
 from tests.fake_engine import OPS, FakeEngine

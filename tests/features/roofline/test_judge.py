@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from jaxtui.features.roofline.judge import larger, needed, place, ridge
-from jaxtui.model import (
+from jaxtui.core.model import (
     ITEMSIZE,
     Arithmetic,
     Case,
@@ -20,7 +19,8 @@ from jaxtui.model import (
     PlannedCase,
     Remark,
 )
-from jaxtui.model.roofs import MissingRoof, RoofDtype
+from jaxtui.core.model.roofs import MissingRoof, RoofDtype
+from jaxtui.features.roofline.judge import larger, needed, place, ridge
 from tests.analysis.figures import (
     BFLOAT16,
     FLOAT32,

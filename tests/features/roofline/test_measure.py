@@ -6,10 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from jaxtui.features.roofline.measure import run_roofs
-from jaxtui.measure import rates
-from jaxtui.measure.turns import never
-from jaxtui.model import (
+from jaxtui.core.model import (
     DTYPES,
     Progress,
     RunEvent,
@@ -17,7 +14,10 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
-from jaxtui.model.roofs import RoofDtype, Roofs, RoofsMeasured
+from jaxtui.core.model.roofs import RoofDtype, Roofs, RoofsMeasured
+from jaxtui.features.bench.measure import rates
+from jaxtui.features.roofline.measure import run_roofs
+from jaxtui.timing.turns import never
 
 FLOAT32 = RoofDtype(dtype="float32")
 

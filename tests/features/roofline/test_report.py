@@ -8,7 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from jaxtui.engine.protocol import Envelope
+from jaxtui.core.engine.protocol import Envelope
+from jaxtui.core.model import (
+    Case,
+    Event,
+    Expected,
+    Failure,
+    MissingRoof,
+    Mode,
+    Ready,
+    Remark,
+    RoofDtype,
+    Roofs,
+    RoofsMeasured,
+    RunFinished,
+    RunStarted,
+    WorkFailed,
+)
+from jaxtui.core.state import CaseState, Job, State, begin_run, reduce
+from jaxtui.core.text import PLAIN
 from jaxtui.features.roofline.judge import (
     device_of,
     headline,
@@ -25,27 +43,9 @@ from jaxtui.features.roofline.screen import (
     message,
     statements,
 )
-from jaxtui.model import (
-    Case,
-    Event,
-    Expected,
-    Failure,
-    MissingRoof,
-    Mode,
-    Ready,
-    Remark,
-    RoofDtype,
-    Roofs,
-    RoofsMeasured,
-    RunFinished,
-    RunStarted,
-    WorkFailed,
-)
-from jaxtui.plot import SERIES, Picture
-from jaxtui.state import CaseState, Job, State, begin_run, reduce
-from jaxtui.text import PLAIN
+from jaxtui.ui import text, words
+from jaxtui.ui.plot import SERIES, Picture
 from jaxtui.ui.report import terminal
-from jaxtui.view import text, words
 from tests import records
 from tests.analysis.figures import (
     BFLOAT16,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from jaxtui.engine.client import EngineUnavailableError
-from jaxtui.model import Progress, Remark, Roofs, RunStarted, Work
-from jaxtui.tui.app import JaxtuiApp
-from jaxtui.tui.bench import BenchPane
-from jaxtui.tui.form import CaseForm
-from jaxtui.tui.status import MessageLine
-from jaxtui.tui.values import Values
-from jaxtui.tui.widgets.plot_view import PlotView
-from jaxtui.tui.widgets.results_table import ResultsTable
-from jaxtui.view import words
+from jaxtui.core.engine.client import EngineUnavailableError
+from jaxtui.core.model import Progress, Remark, Roofs, RunStarted, Work
+from jaxtui.features.bench.form import CaseForm
+from jaxtui.features.bench.results_table import ResultsTable
+from jaxtui.features.bench.screen import BenchPane
+from jaxtui.features.bench.values import Values
+from jaxtui.ui import words
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.app.status import MessageLine
+from jaxtui.ui.widgets.plot_view import PlotView
 from tests.analysis.figures import FLOAT32, roofs
 from tests.fake_engine import FakeEngine
 from tests.features.roofline.test_report import (

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 import msgspec
 from textual.pilot import Pilot
 
+from jaxtui.core.model import Case, Loop, RunEvent, RunFinished, RunStarted, Snippet
 from jaxtui.features.timeline.lane_view import LaneView
 from jaxtui.features.timeline.lanes import Shot
 from jaxtui.features.timeline.screen import TimelineScreen
-from jaxtui.model import Case, Loop, RunEvent, RunFinished, RunStarted, Snippet
-from jaxtui.tui.app import JaxtuiApp
+from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine, looped
 from tests.tui.driving import app_on, until

@@ -8,12 +8,19 @@ import msgspec
 import pytest
 from textual.widgets import Digits
 
+from jaxtui.core.model import (
+    Loop,
+    LoopClock,
+    RunEvent,
+    RunFinished,
+    RunStarted,
+    WorkFailed,
+)
 from jaxtui.features.timeline.classroom import Classroom
 from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS
 from jaxtui.features.timeline.screen import TimelineScreen
-from jaxtui.model import Loop, LoopClock, RunEvent, RunFinished, RunStarted, WorkFailed
-from jaxtui.tui import themes
-from jaxtui.tui.app import JaxtuiApp
+from jaxtui.ui.app import themes
+from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine, begun, looped
 from tests.features.timeline.looping import (

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jaxtui.core.model import Case, Loop, LoopCall, LoopMeasured
 from jaxtui.features.timeline import report as view
 from jaxtui.features.timeline.lanes import (
     BLOCKS,
@@ -22,7 +23,6 @@ from jaxtui.features.timeline.lanes import (
     draw,
     timeline,
 )
-from jaxtui.model import Case, Loop, LoopCall, LoopMeasured
 from tests.fake_engine import looped
 
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")

@@ -14,14 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from jaxtui.features.timeline import measure as loops
-from jaxtui.features.timeline.measure import repeats, run_loop
-from jaxtui.features.timeline.measure.repeats import Watcher
-from jaxtui.measure import trace
-from jaxtui.measure.errors import RefusedError
-from jaxtui.measure.trace import MissingTraceError, Run
-from jaxtui.measure.workload import Workload
-from jaxtui.model import (
+from jaxtui.core.model import (
     LOOP_STYLES,
     Case,
     Loop,
@@ -36,6 +29,13 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
+from jaxtui.features.timeline import measure as loops
+from jaxtui.features.timeline.measure import repeats, run_loop
+from jaxtui.features.timeline.measure.repeats import Watcher
+from jaxtui.tasks.errors import RefusedError
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing import profiler as trace
+from jaxtui.timing.profiler import MissingTraceError, Run
 from tests.apart import in_a_thread
 from tests.measure.running import case, facts, own
 

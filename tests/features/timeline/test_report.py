@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from jaxtui.core.model import Remark
 from jaxtui.features.timeline import report as view
 from jaxtui.features.timeline.lanes import timeline
-from jaxtui.model import Remark
-from jaxtui.view import words
+from jaxtui.ui import words
 from tests.features.timeline.test_lanes import calls
 
 

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 from rich.text import Text
 
+from jaxtui.core.model import Case, Loop
 from jaxtui.features.timeline.scene import (
     CLOCKS,
     RECORDED,
@@ -16,7 +17,6 @@ from jaxtui.features.timeline.scene import (
     judge_bet,
 )
 from jaxtui.features.timeline.stopwatch import LoopClocks
-from jaxtui.model import Case, Loop
 
 FOUND = LoopClocks(815e-6, 0.541)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")

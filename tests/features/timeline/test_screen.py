@@ -11,11 +11,7 @@ import pytest
 from textual.color import Color
 from textual.widgets import Static
 
-from jaxtui.features.timeline.lane_view import LaneView
-from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS, loopable
-from jaxtui.features.timeline.report import CALLS
-from jaxtui.features.timeline.screen import TimelineScreen
-from jaxtui.model import (
+from jaxtui.core.model import (
     LOOP_STYLES,
     Case,
     Loop,
@@ -29,12 +25,16 @@ from jaxtui.model import (
     RunStarted,
     WorkFailed,
 )
-from jaxtui.tui import themes
-from jaxtui.tui.app import JaxtuiApp, TooSmall
-from jaxtui.tui.dialogs import CodeScreen
-from jaxtui.tui.help import HelpScreen
-from jaxtui.tui.widgets.keys_line import KeysLine
+from jaxtui.features.timeline.lane_view import LaneView
+from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS, loopable
+from jaxtui.features.timeline.report import CALLS
+from jaxtui.features.timeline.screen import TimelineScreen
+from jaxtui.ui.app import themes
+from jaxtui.ui.app.app import JaxtuiApp, TooSmall
+from jaxtui.ui.app.dialogs import CodeScreen
+from jaxtui.ui.app.help import HelpScreen
 from jaxtui.ui.sheet import Figure, Sheet
+from jaxtui.ui.widgets.keys_line import KeysLine
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
 from tests.features.timeline.looping import (
     CASE,

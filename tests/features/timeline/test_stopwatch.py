@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from rich.text import Text
 
+from jaxtui.core.model import LoopClock, Peak
 from jaxtui.features.timeline import stopwatch
 from jaxtui.features.timeline.stopwatch import LoopClocks, judgement, loop_lines
-from jaxtui.model import LoopClock, Peak
 from tests.features.timeline.test_lanes import measured, timeline
 
 

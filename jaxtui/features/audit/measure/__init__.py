@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from jaxtui.core.model.base import encoded
 from jaxtui.features.audit.measure.watch import Watch
-from jaxtui.measure import script
-from jaxtui.model.base import encoded
+from jaxtui.tasks import script
 
 
 def main() -> int:

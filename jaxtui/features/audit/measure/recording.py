@@ -24,7 +24,7 @@ from jaxtui.xla import kernels, traces
 from jaxtui.xla.traces import Event, Space
 
 if TYPE_CHECKING:
-    from jaxtui.measure.trace import TracedRun
+    from jaxtui.timing.profiler import TracedRun
 
 MOST_EVENTS = 2_000_000
 """Most events of a trace: reading them takes some 20 s."""
@@ -52,7 +52,7 @@ class Recording:
     """A session of the profiler, with the host's clock in it."""
 
     def __init__(self, jax: Any) -> None:
-        from jaxtui.measure.trace import options
+        from jaxtui.timing.profiler import options
 
         self._jax = jax
         self._folder = TemporaryDirectory(prefix="jaxtui-audit-")
@@ -186,7 +186,7 @@ def read(space: Space, marks: Sequence[tuple[float, int]], started: float) -> Se
     Raises:
         ValueError: It is damaged, too large, or without marks.
     """
-    from jaxtui.measure.trace import parts
+    from jaxtui.timing.profiler import parts
 
     if (count := kernels.size(space)) > MOST_EVENTS:
         raise ValueError(f"{count} events")

@@ -27,6 +27,7 @@ from typing import Any
 
 import msgspec
 
+from jaxtui.core.model import Remark
 from jaxtui.features.audit.measure import clocks
 from jaxtui.features.audit.measure.clocks import CPU_CLOCKS, Lines, Moment, Reading
 from jaxtui.features.audit.measure.recording import (
@@ -44,7 +45,6 @@ from jaxtui.features.audit.messages import (
     Wait,
     Witness,
 )
-from jaxtui.model import Remark
 from jaxtui.xla.traces import Space
 
 OWN = os.path.join(str(Path(__file__).parent), "")
@@ -146,7 +146,7 @@ class Watch:
         self._watch_value(array)
         with suppress(Exception):  # private
             self._watch_arguments(numpy)
-        from jaxtui.measure.trace import before_start
+        from jaxtui.timing.profiler import before_start
 
         before_start(self._traced)
 

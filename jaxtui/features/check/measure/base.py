@@ -11,15 +11,8 @@ from dataclasses import dataclass
 
 import jax
 
-from jaxtui.format import some
-from jaxtui.machine.survey import Survey
-from jaxtui.measure import devices, errors
-from jaxtui.measure.devices import name
-from jaxtui.measure.errors import headline
-from jaxtui.measure.rates import error_reading
-from jaxtui.measure.runner import Runner
-from jaxtui.measure.turns import never
-from jaxtui.model import (
+from jaxtui.core.format import some
+from jaxtui.core.model import (
     Check,
     CheckDoing,
     CheckDone,
@@ -28,6 +21,13 @@ from jaxtui.model import (
     RunEvent,
     WorkFailed,
 )
+from jaxtui.features.bench.measure.rates import error_reading
+from jaxtui.machine.survey import Survey
+from jaxtui.tasks import devices, errors
+from jaxtui.tasks.devices import name
+from jaxtui.tasks.errors import headline
+from jaxtui.timing.runner import Runner
+from jaxtui.timing.turns import never
 
 POLL_SECONDS = 0.05
 """Seconds between two looks at the threads of the devices."""

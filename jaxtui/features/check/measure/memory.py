@@ -10,16 +10,16 @@ from typing import Any
 import jax
 from msgspec.structs import replace
 
+from jaxtui.core.model import CheckRead, Reading, Remark, RunEvent
+from jaxtui.core.model.remark import Fact
+from jaxtui.features.bench.measure.rates import reading
 from jaxtui.features.check.measure.base import Context, visit
 from jaxtui.machine import gpu_memory, processes
 from jaxtui.machine.findings import gpu_holders
 from jaxtui.machine.gpu_memory import GpuMemory
 from jaxtui.machine.survey import Survey
-from jaxtui.measure.devices import memory_of, name, probe
-from jaxtui.measure.host import available_host_bytes
-from jaxtui.measure.rates import reading
-from jaxtui.model import CheckRead, Reading, Remark, RunEvent
-from jaxtui.model.remark import Fact
+from jaxtui.tasks.devices import memory_of, name, probe
+from jaxtui.tasks.host import available_host_bytes
 from jaxtui.xla import peaks
 
 _POOL_SHARE = "0.75"

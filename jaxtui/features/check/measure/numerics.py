@@ -19,23 +19,7 @@ import jax
 import numpy as np
 from msgspec.structs import replace
 
-from jaxtui.features.check.measure.base import Context, at_once
-from jaxtui.machine import limits
-from jaxtui.machine.survey import GPU_PLATFORMS
-from jaxtui.measure import accuracy, ops, rates
-from jaxtui.measure.clocks import Call
-from jaxtui.measure.devices import name, probe
-from jaxtui.measure.inputs import host_inputs
-from jaxtui.measure.ops.arguments import Array
-from jaxtui.measure.rates import (
-    TroubleError,
-    error_reading,
-    label,
-    reading,
-    translate_errors,
-)
-from jaxtui.measure.workload import send
-from jaxtui.model import (
+from jaxtui.core.model import (
     PRECISIONS,
     Case,
     CheckLevel,
@@ -47,6 +31,23 @@ from jaxtui.model import (
     Remark,
     RunEvent,
 )
+from jaxtui.features.bench.measure import rates
+from jaxtui.features.bench.measure.rates import (
+    TroubleError,
+    error_reading,
+    label,
+    reading,
+    translate_errors,
+)
+from jaxtui.features.check.measure.base import Context, at_once
+from jaxtui.machine import limits
+from jaxtui.machine.survey import GPU_PLATFORMS
+from jaxtui.tasks import accuracy, ops
+from jaxtui.tasks.devices import name, probe
+from jaxtui.tasks.inputs import host_inputs
+from jaxtui.tasks.ops.arguments import Array
+from jaxtui.tasks.waiting import Call
+from jaxtui.tasks.workload import send
 
 TIMES: Mapping[CheckLevel, int] = {"quick": 2, "full": 4}
 """The number of times that every device computes everything."""

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from jaxtui.features.check.measure.base import Context
-from jaxtui.machine import hardware
-from jaxtui.machine.hardware import Maker
-from jaxtui.machine.survey import MAKERS, Survey
-from jaxtui.measure import devices as seen_by_jax
-from jaxtui.measure.rates import reading
-from jaxtui.model import (
+from jaxtui.core.model import (
     CheckDone,
     CheckRead,
     Device,
@@ -21,6 +15,12 @@ from jaxtui.model import (
     Remark,
     RunEvent,
 )
+from jaxtui.features.bench.measure.rates import reading
+from jaxtui.features.check.measure.base import Context
+from jaxtui.machine import hardware
+from jaxtui.machine.hardware import Maker
+from jaxtui.machine.survey import MAKERS, Survey
+from jaxtui.tasks import devices as seen_by_jax
 
 ON_BUS = "visible chips"
 UNUSED = "unused chips"

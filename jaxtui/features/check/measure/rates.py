@@ -9,15 +9,10 @@ from time import perf_counter
 import jax
 import numpy as np
 
-from jaxtui import format as fmt
-from jaxtui.features.check.measure.base import Context, visit
-from jaxtui.measure import clocks, rates
-from jaxtui.measure.coldpath import shares_memory
-from jaxtui.measure.devices import name
-from jaxtui.measure.host import available_host_bytes
-from jaxtui.measure.inputs import random_bytes
-from jaxtui.measure.own import CopiedArguments
-from jaxtui.measure.rates import (
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Case, CheckLevel, CheckRead, Remark, RunEvent
+from jaxtui.features.bench.measure import rates
+from jaxtui.features.bench.measure.rates import (
     Prepare,
     Setting,
     Subject,
@@ -25,8 +20,14 @@ from jaxtui.measure.rates import (
     reading,
     translate_errors,
 )
-from jaxtui.measure.workload import Workload
-from jaxtui.model import Case, CheckLevel, CheckRead, Remark, RunEvent
+from jaxtui.features.check.measure.base import Context, visit
+from jaxtui.tasks import waiting
+from jaxtui.tasks.devices import name
+from jaxtui.tasks.host import available_host_bytes
+from jaxtui.tasks.inputs import random_bytes
+from jaxtui.tasks.own import CopiedArguments
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing.coldpath import shares_memory
 
 TINY = "tiny call"
 
@@ -187,7 +188,7 @@ class _Copies:
             work.args, work.on_return = CopiedArguments((array,), (0,)), True
         else:
             work.call, work.args = partial(jax.device_put, device=device), (held,)
-            work.wait = clocks.wait_for_array
+            work.wait = waiting.wait_for_array
         return Subject(what, work, "bytes/s", float(nbytes), clock="calls")
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import seconds
+from jaxtui.core.model import Loop, LoopStyle
+from jaxtui.core.stats import median
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import Figures, over, times
 from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson, size
-from jaxtui.format import seconds
-from jaxtui.model import Loop, LoopStyle
-from jaxtui.plot import Axis, Mark, Picture, Series
-from jaxtui.stats import median
+from jaxtui.ui.plot import Axis, Mark, Picture, Series
 
 DEPTH = 32
 """Computations in flight at once."""

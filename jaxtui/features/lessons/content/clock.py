@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import figure, seconds
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.figures import Figures, MissingError, count, over, times
 from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson, size
-from jaxtui.format import figure, seconds
 
 WAIT = "block_until_ready"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import seconds
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import Figures, count, over
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size
-from jaxtui.format import seconds
 
 FACTS = {
     "id": "0",

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import bytes_text, seconds
+from jaxtui.core.model import Case
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import Figures, MissingError, count, fastest
 from jaxtui.features.lessons.trial import Code, Trial, lesson
-from jaxtui.format import bytes_text, seconds
-from jaxtui.model import Case
 
 FORMATS = ("float64", "float32", "float16", "bfloat16")
 """The formats from the most digits to the fewest."""

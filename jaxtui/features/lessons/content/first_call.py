@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import figure, seconds
+from jaxtui.core.model import Case, Measurement
+from jaxtui.core.stats import break_even_calls
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import Figures, MissingError, count, over, times
 from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson, size
-from jaxtui.format import figure, seconds
-from jaxtui.model import Case, Measurement
-from jaxtui.plot import Axis, Color, Mark, Picture, Series
-from jaxtui.stats import break_even_calls
+from jaxtui.ui.plot import Axis, Color, Mark, Picture, Series
 
 TRANSFER = "155 µs GPU, 164 µs TPU"
 FIRST = "2.16 s GPU, 837 ms TPU"

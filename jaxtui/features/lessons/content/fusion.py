@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect
 
+from jaxtui.core.format import bytes_text, figure, seconds
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.figures import Figures, count, over, times
 from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson, size
-from jaxtui.format import bytes_text, figure, seconds
 
 
 def _compiled(figures: Figures) -> Conclusion:

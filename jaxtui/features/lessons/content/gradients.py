@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect
 from itertools import pairwise
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import seconds
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.figures import Figures, MissingError, decimals, near, over
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size, snippet_device
-from jaxtui.format import seconds
-from jaxtui.plot import Axis, Picture, Series
+from jaxtui.ui.plot import Axis, Picture, Series
 
 LOGISTIC = (0.25, 0.19661, 0.10499)
 """The gradient of ``sum_logistic`` at [0, 1, 2], as published."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import seconds
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import (
     VALUE_LENGTH,
@@ -12,7 +13,6 @@ from jaxtui.features.lessons.figures import (
     over,
 )
 from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson
-from jaxtui.format import seconds
 
 AGREES = 1e-6
 """The relative error by which the kernel's result may exceed XLA's, against float64."""

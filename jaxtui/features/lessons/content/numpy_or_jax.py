@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import figure, seconds
+from jaxtui.core.model import Case, Inputs
 from jaxtui.features.lessons.base import Conclusion, Setting
 from jaxtui.features.lessons.figures import Figures, MissingError, fastest, over, times
 from jaxtui.features.lessons.trial import Code, Trial, case_of, lesson
-from jaxtui.format import figure, seconds
-from jaxtui.model import Case, Inputs
 
 HIDDEN = 1.5
 """The largest ratio of a product on NumPy data on CPU that still counts as equal."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.figures import (
     VALUE_LENGTH,

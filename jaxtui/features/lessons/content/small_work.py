@@ -8,14 +8,14 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from jaxtui import format as fmt
-from jaxtui.analysis.crossing import Crossing, bisection, last_crossing, ratio_of
+from jaxtui.core import format as fmt
+from jaxtui.core.format import seconds
+from jaxtui.core.model import Case, Experiment, Mode, Snippet, Timed, Work
+from jaxtui.features.bench.crossing import Crossing, bisection, last_crossing, ratio_of
 from jaxtui.features.lessons.base import Conclusion, Setting, Text
 from jaxtui.features.lessons.figures import Figures, MissingError, fastest, over
 from jaxtui.features.lessons.trial import Trial, case_of, lesson, snippet_device
-from jaxtui.format import seconds
-from jaxtui.model import Case, Experiment, Mode, Snippet, Timed, Work
-from jaxtui.plot import Axis, Mark, Picture, Series
+from jaxtui.ui.plot import Axis, Mark, Picture, Series
 
 OP = "sigmoid"
 

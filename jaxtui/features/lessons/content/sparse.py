@@ -7,13 +7,13 @@ from bisect import bisect
 from collections.abc import Sequence
 from itertools import pairwise
 
-from jaxtui import format as fmt
-from jaxtui.analysis.crossing import crossing_size
+from jaxtui.core import format as fmt
+from jaxtui.core.format import bytes_text, figure, seconds
+from jaxtui.features.bench.crossing import crossing_size
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.figures import Figures, count, over, times
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size
-from jaxtui.format import bytes_text, figure, seconds
-from jaxtui.plot import Axis, Mark, Picture, Series
+from jaxtui.ui.plot import Axis, Mark, Picture, Series
 
 DENSITIES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 """Shares of the elements that are not zero."""

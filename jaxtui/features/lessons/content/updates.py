@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.format import bytes_text, figure, seconds
 from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.figures import Figures, over
 from jaxtui.features.lessons.trial import Code, Trial, lesson, size
-from jaxtui.format import bytes_text, figure, seconds
 
 TEN = tuple(map(float, range(10)))
 

@@ -14,15 +14,15 @@ from pathlib import Path
 
 import msgspec
 
+from jaxtui.core.engine.workers import signal_with_parent
+from jaxtui.core.model.base import encoded
+from jaxtui.core.model.events import WorkFailed
+from jaxtui.core.model.profile import Activity, Gap, Profile
+from jaxtui.core.model.remark import Fact, Remark, RemarkError
 from jaxtui.features.profile.measure import graphs, host, steps
 from jaxtui.features.profile.measure.programs import Programs
 from jaxtui.features.profile.measure.steps import PS
 from jaxtui.features.profile.measure.tally import Tally
-from jaxtui.measure.children import signal_with_parent
-from jaxtui.model.base import encoded
-from jaxtui.model.events import WorkFailed
-from jaxtui.model.profile import Activity, Gap, Profile
-from jaxtui.model.remark import Fact, Remark, RemarkError
 from jaxtui.xla import kernels, traces
 from jaxtui.xla.kernels import HOST, Kernel
 

@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.measure.script import run
-from jaxtui.model.base import encoded
-from jaxtui.model.profile import Script
-from jaxtui.model.remark import Remark
+from jaxtui.core.model.base import encoded
+from jaxtui.core.model.profile import Script
+from jaxtui.core.model.remark import Remark
+from jaxtui.tasks.script import run
 
 DONE, FAILED = "done", "failed"
 """Files in the folder of the trace."""
@@ -109,7 +109,7 @@ class Watch:
     def _start(self) -> bool:
         from jax._src import profiler
 
-        from jaxtui.measure import trace
+        from jaxtui.timing import profiler as trace
 
         self._profiler, self._trace = profiler, trace
         with self._lock:

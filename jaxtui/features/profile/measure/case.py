@@ -17,18 +17,21 @@ from typing import Any
 import jax
 import msgspec
 
+from jaxtui.core.model import HOST_MODES, RunEvent
+from jaxtui.core.model.profile import MOST_STEPS, STEPS, Profiling
+from jaxtui.core.model.remark import Fact, Remark
+from jaxtui.features.bench.measure import notes, planning
 from jaxtui.features.profile import measure as profile
 from jaxtui.features.profile.measure import NoProfileError, holdings
 from jaxtui.features.profile.measure.steps import STEP
-from jaxtui.measure import coldpath, devices, notes, own, planning, trace
-from jaxtui.measure.contention import Meter
-from jaxtui.measure.errors import RefusedError
-from jaxtui.measure.runner import Runner
-from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Workload
-from jaxtui.model import HOST_MODES, RunEvent
-from jaxtui.model.profile import MOST_STEPS, STEPS, Profiling
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.tasks import devices, own
+from jaxtui.tasks.errors import RefusedError
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing import coldpath
+from jaxtui.timing import profiler as trace
+from jaxtui.timing.contention import Meter
+from jaxtui.timing.runner import Runner
+from jaxtui.timing.turns import never
 from jaxtui.xla import kernels, traces
 
 WARM_CALLS = 2

@@ -15,9 +15,9 @@ from typing import Any
 
 import jax
 
+from jaxtui.core.model.profile import Frame, Holding
 from jaxtui.features.profile.measure.programs import HIDDEN
-from jaxtui.measure.devices import probe
-from jaxtui.model.profile import Frame, Holding
+from jaxtui.tasks.devices import probe
 from jaxtui.xla.proto import Proto
 
 MOST_BYTES = 64 * 2**20

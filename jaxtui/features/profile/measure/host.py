@@ -9,8 +9,8 @@ from math import inf
 from operator import attrgetter
 from typing import Any
 
+from jaxtui.core.model.profile import Activity, Compile, Gap, Occupancy, Transfer
 from jaxtui.features.profile.measure.steps import PS, STEP, Threads, Window, annotated
-from jaxtui.model.profile import Activity, Compile, Gap, Occupancy, Transfer
 from jaxtui.xla.kernels import ENDED, HOST, STREAM, Timeline
 from jaxtui.xla.traces import Event
 

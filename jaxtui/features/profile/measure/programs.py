@@ -17,8 +17,8 @@ from contextlib import suppress
 from operator import attrgetter
 from pathlib import Path
 
-from jaxtui.model.own import XLA_DTYPES
-from jaxtui.model.profile import Frame, KernelKind, Share
+from jaxtui.core.model.own import XLA_DTYPES
+from jaxtui.core.model.profile import Frame, KernelKind, Share
 from jaxtui.xla import peaks
 from jaxtui.xla.kernels import DEVICES, Kernel
 from jaxtui.xla.programs import COLLECTIVES, NO_WORK, Instruction, Program, read_traced

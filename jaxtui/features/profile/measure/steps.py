@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from jaxtui.model.remark import Fact, Remark
+from jaxtui.core.model.remark import Fact, Remark
 from jaxtui.xla.kernels import Kernel
 from jaxtui.xla.traces import Event
 

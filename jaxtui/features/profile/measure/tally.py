@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
 
+from jaxtui.core.model.profile import KERNEL_KINDS, Kernel, KernelKind
 from jaxtui.features.profile.measure.programs import Programs, kind_of
 from jaxtui.features.profile.measure.steps import PS, Window
-from jaxtui.model.profile import KERNEL_KINDS, Kernel, KernelKind
 from jaxtui.xla.kernels import BESIDE
 from jaxtui.xla.kernels import Kernel as Ran
 

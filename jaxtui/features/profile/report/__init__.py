@@ -13,17 +13,17 @@ from typing import Any
 
 from rich.text import Text
 
-from jaxtui import format as fmt
-from jaxtui.analysis.thresholds import AT_THE_ROOF
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Remark
+from jaxtui.core.model.profile import Frame, Gap, KernelKind, Profile
+from jaxtui.core.places import read_whole
+from jaxtui.features.bench.thresholds import AT_THE_ROOF
 from jaxtui.features.profile import judge as analysis
 from jaxtui.features.profile.judge import By, Row
 from jaxtui.features.profile.words import activity
-from jaxtui.model import Remark
-from jaxtui.model.profile import Frame, Gap, KernelKind, Profile
-from jaxtui.places import read_whole
+from jaxtui.ui import words
 from jaxtui.ui.report import Column, Report, Rows, as_text, gather, styled, table
-from jaxtui.view import words
-from jaxtui.view.text import bar
+from jaxtui.ui.text import bar
 
 ROWS, GAPS, COMPILES, HOLDINGS = 15, 5, 5, 5
 """Rows of the tables; the rest is a row of its own."""

@@ -8,14 +8,14 @@ from typing import Any
 
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model import Remark
 from jaxtui.features.profile import judge as analysis
 from jaxtui.features.profile.judge import By, Change, Spent
 from jaxtui.features.profile.report import NO_LINE, ROWS
 from jaxtui.features.profile.report.document import Document
-from jaxtui.model import Remark
+from jaxtui.ui import words
 from jaxtui.ui.report import Report, table
-from jaxtui.view import words
 
 
 def keys(document: Document, by: By) -> Iterator[Spent]:

@@ -8,17 +8,8 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.features.profile import judge as analysis
-from jaxtui.features.profile.judge import By
-from jaxtui.features.profile.report.flame import flame
-from jaxtui.model import (
-    Host,
-    Record,
-    Remark,
-    SelectionError,
-    WorkFailed,
-)
-from jaxtui.model.profile import (
+from jaxtui.core.model import Host, Record, Remark, SelectionError, WorkFailed
+from jaxtui.core.model.profile import (
     Compile,
     Gap,
     Holding,
@@ -27,11 +18,14 @@ from jaxtui.model.profile import (
     Profile,
     Transfer,
 )
-from jaxtui.places import read_whole
-from jaxtui.text import ended
+from jaxtui.core.places import read_whole
+from jaxtui.core.text import ended
+from jaxtui.features.profile import judge as analysis
+from jaxtui.features.profile.judge import By
+from jaxtui.features.profile.report.flame import flame
+from jaxtui.ui.documents import SCHEMA, ProblemRow, encode, problem
+from jaxtui.ui.export import Contents, csv_text
 from jaxtui.ui.report import Report, markdown
-from jaxtui.view.document import SCHEMA, ProblemRow, encode, problem
-from jaxtui.view.export import Contents, csv_text
 
 
 class SourceRow(Record, frozen=True, kw_only=True):

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import PurePath
 
-from jaxtui import format as fmt
-from jaxtui.model.profile import KernelKind, Profile
-from jaxtui.text import visible
+from jaxtui.core import format as fmt
+from jaxtui.core.model.profile import KernelKind, Profile
+from jaxtui.core.text import visible
 
 _WIDE, _ROW, _LETTER = 1200, 18, 6.6
 """Pixels: of the picture, of a row, and of a letter at most."""

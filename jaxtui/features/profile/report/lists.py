@@ -10,14 +10,14 @@ from typing import NamedTuple
 import msgspec
 from rich.text import Text
 
-from jaxtui import format as fmt
+from jaxtui.core import format as fmt
+from jaxtui.core.model.profile import Profile
 from jaxtui.features.profile import judge as analysis
 from jaxtui.features.profile.judge import By, Row
 from jaxtui.features.profile.report import KINDS, label, share_text, source, time_text
-from jaxtui.model.profile import Profile
+from jaxtui.ui.heat import Scale
 from jaxtui.ui.report import styled
-from jaxtui.view.heat import Scale
-from jaxtui.view.text import bar
+from jaxtui.ui.text import bar
 
 CONTEXT = 2
 """Lines around one that takes time."""

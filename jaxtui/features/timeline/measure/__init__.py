@@ -18,18 +18,7 @@ from time import perf_counter
 import jax
 import msgspec
 
-from jaxtui.features.timeline.measure import repeats
-from jaxtui.features.timeline.measure.repeats import ARRAY, Body, Stamps, Totals, WarmUp
-from jaxtui.measure import coldpath, devices, estimate, notes, ops, own, trace
-from jaxtui.measure.errors import RefusedError, check_fault, full_text
-from jaxtui.measure.failures import FAULTS
-from jaxtui.measure.planning import Supply, plan_case
-from jaxtui.measure.runner import Runner
-from jaxtui.measure.runtime import Runtime
-from jaxtui.measure.trace import MissingTraceError, Trace
-from jaxtui.measure.turns import never
-from jaxtui.measure.workload import Workload
-from jaxtui.model import (
+from jaxtui.core.model import (
     Loop,
     LoopCall,
     LoopClock,
@@ -38,9 +27,23 @@ from jaxtui.model import (
     Remark,
     RunEvent,
 )
-from jaxtui.model.machine import members
-from jaxtui.model.own import short_name
-from jaxtui.stats import median
+from jaxtui.core.model.machine import members
+from jaxtui.core.model.own import short_name
+from jaxtui.core.stats import median
+from jaxtui.features.bench.measure import estimate, notes
+from jaxtui.features.bench.measure.planning import Supply, plan_case
+from jaxtui.features.timeline.measure import repeats
+from jaxtui.features.timeline.measure.repeats import ARRAY, Body, Stamps, Totals, WarmUp
+from jaxtui.tasks import devices, ops, own
+from jaxtui.tasks.errors import RefusedError, check_fault, full_text
+from jaxtui.tasks.failures import FAULTS
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing import coldpath
+from jaxtui.timing import profiler as trace
+from jaxtui.timing.profiler import MissingTraceError, Trace
+from jaxtui.timing.runner import Runner
+from jaxtui.timing.runtime import Runtime
+from jaxtui.timing.turns import never
 
 REPEATS = 7
 """Repeats of each kind, where the budget allows."""

@@ -23,16 +23,16 @@ import jax.numpy as jnp
 import msgspec
 import numpy as np
 
-from jaxtui import stats
-from jaxtui.measure import clocks
-from jaxtui.measure.clocks import Wait, wait_for_array
-from jaxtui.measure.errors import RefusedError
-from jaxtui.measure.notes import INLINE_SHARE
-from jaxtui.measure.turns import PROBE_CALLS, SLOW_CALL_SECONDS
-from jaxtui.measure.workload import Workload
-from jaxtui.model import Loop, LoopCall
-from jaxtui.model.own import short_name
-from jaxtui.stats import median
+from jaxtui.core import stats
+from jaxtui.core.model import Loop, LoopCall
+from jaxtui.core.model.own import short_name
+from jaxtui.core.stats import median
+from jaxtui.features.bench.measure.notes import INLINE_SHARE
+from jaxtui.tasks.errors import RefusedError
+from jaxtui.tasks.waiting import Wait, wait_for_array
+from jaxtui.tasks.workload import Workload
+from jaxtui.timing import clocks
+from jaxtui.timing.turns import PROBE_CALLS, SLOW_CALL_SECONDS
 
 WARM_UP_SECONDS = 0.05
 """Seconds of single calls before the loop itself is warmed up."""

@@ -1,1 +1,0 @@
-"""The meaning of figures: pure functions over records, without JAX or a screen."""

@@ -1,0 +1,1 @@
+"""The nouns and the spine: records, the engine process, the session, the history."""

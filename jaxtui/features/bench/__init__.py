@@ -1,0 +1,1 @@
+"""The bench: cases that take turns, their report, command and tab."""

@@ -1,0 +1,68 @@
+"""The catalogue of ops: what each computes, what its size is, and what it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from jaxtui.core import format as fmt
+from jaxtui.core.model import USUAL_MODES, OpInfo
+from jaxtui.core.model.remark import Remark
+from jaxtui.core.selection import DTYPE_ALIASES
+from jaxtui.ui.report import Report, Rows, gather
+from jaxtui.ui.text import Column, Span
+
+LEAST_SUMMARY = 30
+"""Cells that what an op computes keeps while other columns can go."""
+
+_SHORT = {name: alias for alias, name in DTYPE_ALIASES.items()}
+
+
+def report(ops: Sequence[OpInfo]) -> Report:
+    """All of the catalogue; dtypes are written short, as ``--dtype`` takes them too."""
+    dtypes = [
+        " ".join(_SHORT.get(name, name) for name in op.dtypes)
+        or "those of its arguments"
+        for op in ops
+    ]
+    name, means, default = columns(ops)
+    table = Rows(
+        (
+            name,
+            Column(
+                "summary",
+                "what it computes",
+                [(Span(op.summary),) for op in ops],
+                least=LEAST_SUMMARY,
+                grows=True,
+            ),
+            means,
+            default,
+            Column("dtypes", "dtypes", [(Span(text),) for text in dtypes], rank=3),
+        )
+    )
+    return Report(
+        title="ops",
+        verdict=(Span(f"{fmt.plural(len(ops), 'op')}.", "title"),),
+        tables=(table,),
+        notes=gather((op.name, _remarks(op)) for op in ops),
+    )
+
+
+def columns(ops: Sequence[OpInfo]) -> tuple[Column, Column, Column]:
+    """The names, what the sizes mean, and those that are taken by default."""
+    return (
+        Column("op", "op", [(Span(op.name),) for op in ops]),
+        Column("size", "size is", [(Span(op.size_means),) for op in ops], rank=1),
+        Column(
+            "default",
+            "default",
+            [(Span(fmt.size(op.default)),) for op in ops],
+            rank=2,
+            right=True,
+        ),
+    )
+
+
+def _remarks(op: OpInfo) -> Iterable[Remark]:
+    if more := tuple(mode for mode in op.modes if mode not in USUAL_MODES):
+        yield Remark("more-modes", {"modes": more})

@@ -1,0 +1,1 @@
+"""Runs a bench: from the selection to measurements with notes."""

@@ -1,0 +1,1 @@
+"""The only sampler: clocks, turns, and what disturbs them."""

@@ -1,0 +1,63 @@
+"""``jaxtui schema``: the JSON Schema of what ``--json`` prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from jaxtui.core.model.remark import SelectionError
+from jaxtui.registry import part
+from jaxtui.ui.commands import FINE
+from jaxtui.ui.commands.common import named
+from jaxtui.ui.commands.terminal import print_stdout
+from jaxtui.ui.documents import Devices, LessonResults, Lessons, Results
+
+DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
+    "audit": (part("audit", "report").Document,),
+    "devices": (Devices,),
+    "ops": (part("bench", "ops").Document,),
+    "bench": (Results, part("history", "compare").Turns),
+    "crossover": (part("crossover", "report").OUTCOME.document,),
+    "roofline": (part("roofline", "report").OUTCOME.document,),
+    "links": (part("links", "report").OUTCOME.document,),
+    "check": (part("check", "report").OUTCOME.document,),
+    "compile": (part("program", "report").Compiled,),
+    "hlo": (part("program", "report").Stages,),
+    "profile": (part("profile", "report.document").Document,),
+    "lie": (part("bench", "stopwatch").Document,),
+    "learn": (Lessons, LessonResults),
+    "history": (part("history", "report").Listed,),
+    "compare": (part("history", "compare").Pairs,),
+}
+"""The documents of each command; a lesson has one and the list of lessons another,
+and so do one Python and two."""
+
+
+def schema(command: str) -> dict[str, Any]:
+    """The JSON Schema of what a command prints with ``--json``."""
+    kinds, parts = msgspec.json.schema_components(
+        DOCUMENTS[command], ref_template="#/$defs/{name}"
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"jaxtui {command} --json",
+        **(kinds[0] if len(kinds) == 1 else {"anyOf": list(kinds)}),
+        "$defs": parts,
+    }
+
+
+@named("schema", "jaxtui schema", "jaxtui schema bench")
+@click.argument("name", required=False, metavar="[COMMAND]")
+def command(name: str | None) -> int:
+    """Print the JSON Schema of a command's document; without a command, list them."""
+    if name is None:
+        for known in DOCUMENTS:
+            print_stdout(known)
+        return FINE
+    if name not in DOCUMENTS:
+        known = ", ".join(DOCUMENTS)
+        raise SelectionError(f'"{name}" prints no document: choose one of {known}.')
+    print_stdout(msgspec.json.format(msgspec.json.encode(schema(name))).decode())
+    return FINE

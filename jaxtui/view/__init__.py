@@ -1,1 +1,0 @@
-"""Reports and drawings of each capability, once, for every face."""
