@@ -61,7 +61,7 @@ def _unimportable(error: Exception) -> int:
     """
     import traceback
 
-    from jaxtui.core.engine import child
+    from jaxtui.core import child
 
     text = "".join(traceback.format_exception(error))
     modules = child.hiding(text, os.environ.get("PYTHONPATH", ""))

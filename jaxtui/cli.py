@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from jaxtui import __version__
-from jaxtui.core.engine import child
+from jaxtui.core import child
 from jaxtui.core.engine.process import EngineOptions, EngineProcess
 from jaxtui.core.signals import interrupt
 from jaxtui.core.text import did_you_mean

@@ -7,8 +7,10 @@ import os
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -85,3 +87,16 @@ def write(tmp_path: Path) -> Callable[..., str]:
         return str(path)
 
     return write
+
+
+@pytest.fixture
+def planted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Puts a changed copy of an op into the catalogue for one test."""
+    from jaxtui.tasks import ops
+
+    def plant(of: str, **changes: Any) -> str:
+        name = f"planted_{of}"
+        monkeypatch.setitem(ops.OPS, name, replace(ops.get(of), name=name, **changes))
+        return name
+
+    return plant

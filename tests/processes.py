@@ -31,7 +31,7 @@ LIMIT_SECONDS = 120.0
 ROOT = Path(__file__).parents[1]
 PROGRAM = (sys.executable, "-m", "jaxtui")
 
-FAKE_PYTHON = f"{sys.executable} {ROOT}/tests/engine/fake_core.py"
+FAKE_PYTHON = f"{sys.executable} {ROOT}/tests/core/engine/fake_core.py"
 """For ``--python``: an engine that is up at once, where no time is spent on JAX."""
 
 

@@ -26,7 +26,7 @@ from jaxtui.ui.export import (
     stamp,
     write,
 )
-from tests.history.making import HOST, measurement
+from tests.core.history.making import HOST, measurement
 from tests.records import told
 
 FAILED = Failure(

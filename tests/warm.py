@@ -48,7 +48,7 @@ class Original:
     """A process that is copied."""
 
     def __init__(self, environment: Mapping[str, str], start: Any) -> None:
-        from jaxtui.core.engine import child
+        from jaxtui.core import child
 
         self._socket, theirs = socket.socketpair()
         with theirs:
@@ -86,7 +86,7 @@ class Original:
 @contextlib.contextmanager
 def engines() -> Iterator[None]:
     """Within it the engines that this process starts are copies. Linux only."""
-    from jaxtui.core.engine import child
+    from jaxtui.core import child
 
     if sys.platform != "linux":
         yield

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from jaxtui.core.engine import child
+from jaxtui.core import child
 from jaxtui.core.model import Remark
 from jaxtui.core.model.remark import Fact
 from jaxtui.machine import limits, messages

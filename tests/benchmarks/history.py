@@ -28,7 +28,7 @@ from pathlib import Path
 from time import perf_counter, sleep
 
 from jaxtui.core.history.store import Filter, History
-from tests.history.making import DEVICE, HOST, insert, measurement
+from tests.core.history.making import DEVICE, HOST, insert, measurement
 
 PROMISED = 0.1
 REPEATS = 9
@@ -40,7 +40,7 @@ WRITER = """
 import itertools, random, sys, time
 from pathlib import Path
 from jaxtui.core.history.store import (BusyError, History)
-from tests.history.making import DEVICE, HOST, insert, measurement
+from tests.core.history.making import (DEVICE, HOST, insert, measurement)
 history = History(Path(sys.argv[1]))
 for size in itertools.count(int(sys.argv[2])):
     while True:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jaxtui.core.history.store import History
-from tests.history.making import DEVICE, HOST, held, insert, measurement
+from tests.core.history.making import DEVICE, HOST, held, insert, measurement
 from tests.processes import FAKE_PYTHON, Shell, marked
 
 pytestmark = pytest.mark.skipif(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from jaxtui.core.history.store import History
-from tests.history.making import DEVICE, HOST, insert, measurement
+from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.processes import (
     PROGRAM,
     ended,

@@ -1,8 +1,15 @@
-"""Screens of features are tested as those of the app are."""
+"""Screens and commands of features are tested as those of the app are."""
 
-from tests.tui.conftest import (
+from tests.ui.conftest import (
     _idle_is_when_nothing_is_left_to_do,
     _same_terminal_everywhere,
+    data,
+    run,
 )
 
-__all__ = ["_idle_is_when_nothing_is_left_to_do", "_same_terminal_everywhere"]
+__all__ = [
+    "_idle_is_when_nothing_is_left_to_do",
+    "_same_terminal_everywhere",
+    "data",
+    "run",
+]

@@ -18,7 +18,7 @@ import pytest
 from jaxtui.tasks.programs import counted_flops
 from jaxtui.xla import traces
 from jaxtui.xla.programs import Instruction, Program, Shape, read, read_traced
-from tests.measure.spaces import message
+from tests.tasks.spaces import message
 
 
 def proto(function: Callable[..., Any], *args: Any, folder: Path) -> tuple[bytes, Any]:

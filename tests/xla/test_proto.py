@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jaxtui.xla.proto import Proto, entry
-from tests.measure.spaces import message
+from tests.tasks.spaces import message
 
 INNER = Proto({1: ("x", "int")})
 EVERY = Proto(

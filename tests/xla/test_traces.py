@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxtui.xla import traces
-from tests.measure.spaces import Line, Named, Plane, event, message, named, space
+from tests.tasks.spaces import Line, Named, Plane, event, message, named, space
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from jaxtui.core.engine.child import command
+from jaxtui.core.child import command
 from jaxtui.core.engine.process import KILL_SECONDS
 from jaxtui.core.signals import SIGNALS
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from jaxtui.core.engine import child
+from jaxtui.core import child
 
 if sys.platform == "linux":
     import fcntl

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
-from jaxtui.core.engine import child
+from jaxtui.core import child
 from jaxtui.core.model.base import Record
 
 _PR_SET_PDEATHSIG = 1

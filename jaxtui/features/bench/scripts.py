@@ -141,7 +141,7 @@ def timer() -> str:
 
     As ``inspect.getsource`` gives it, but without importing JAX.
     """
-    path = files("jaxtui") / "measure" / "clocks.py"
+    path = files("jaxtui") / "timing" / "clocks.py"
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     start = lines.index("def time_calls(f, args, wait, seconds):\n")
     return "".join(inspect.getblock(lines[start:]))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from jaxtui.core import child
 from jaxtui.core import format as fmt
-from jaxtui.core.engine import child
 from jaxtui.core.text import ended
 from jaxtui.core.wording import Facts, Words
 from jaxtui.machine import topologies

@@ -6,7 +6,7 @@ import pytest
 
 from jaxtui.features.audit.measure.recording import read
 from jaxtui.xla import traces
-from tests.measure.spaces import Event, Line, Plane, event, space
+from tests.tasks.spaces import Event, Line, Plane, event, space
 
 MS = 1_000_000_000
 """Picoseconds."""

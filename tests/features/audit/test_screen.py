@@ -19,7 +19,7 @@ from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine
-from tests.tui.driving import app_on, until, until_ready
+from tests.ui.app.driving import app_on, until, until_ready
 
 SOURCE = """import time
 start = time.perf_counter()

@@ -13,7 +13,7 @@ from jaxtui.core.model import (
     RunFinished,
     RunStarted,
 )
-from tests.analysis.figures import reading
+from tests.core.figures import reading
 
 Script = Callable[[Check], Sequence[Event]]
 

@@ -12,7 +12,7 @@ import pytest
 from jaxtui.core.model import SelectionError
 from jaxtui.features.check import baseline as baselines
 from jaxtui.features.check.judge import judge
-from tests.analysis.figures import (
+from tests.core.figures import (
     HOST,
     baseline,
     cpus,

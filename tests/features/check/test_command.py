@@ -14,14 +14,14 @@ from jaxtui import cli
 from jaxtui.core.engine.client import EngineClient, EngineOptions
 from jaxtui.core.model import CHECK_TESTS, Check, Device, Event, RunStarted
 from jaxtui.features.check import exam as examination
-from tests.analysis.figures import doubted, expected, skipped
-from tests.commands import fakes
+from tests.core.figures import doubted, expected, skipped
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.check.checking import Script, sound, with_trouble
 from tests.processes import children
 from tests.records import told
+from tests.ui.commands import fakes
 
-FAULTY = Path(__file__).parents[2] / "engine" / "faulty_engine.py"
+FAULTY = Path(__file__).parents[2] / "core" / "engine" / "faulty_engine.py"
 
 
 def engine(answer: Script = sound, **facts: Any) -> FakeEngine:

@@ -29,7 +29,7 @@ from jaxtui.features.check.exam import (
     of_level,
 )
 from jaxtui.features.check.judge import judge, overall
-from tests.analysis.figures import tpus
+from tests.core.figures import tpus
 from tests.records import measurement, op, told
 
 ALL = ("tpu:0", "tpu:1", "tpu:2")

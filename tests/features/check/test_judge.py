@@ -15,7 +15,7 @@ from jaxtui.features.bench import thresholds
 from jaxtui.features.bench.thresholds import ALIKE, ON_HOST
 from jaxtui.features.check.judge import EXIT_CODES, SEVERITY, Verdict, judge, overall
 from jaxtui.features.check.messages import Checked
-from tests.analysis.figures import (
+from tests.core.figures import (
     baseline,
     cpus,
     crowded,

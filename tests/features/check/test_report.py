@@ -17,7 +17,7 @@ from jaxtui.features.check.report import LEAST_SAID, OUTCOME
 from jaxtui.ui.chipmap import layout, render
 from jaxtui.ui.report import Report, Rows, as_text, terminal
 from jaxtui.ui.text import Line, plain
-from tests.analysis.figures import crowded, expected, reading, skipped, wrong
+from tests.core.figures import crowded, expected, reading, skipped, wrong
 from tests.fake_engine import tpu_devices
 from tests.features.check.check_figures import BROKEN, FIGURES, OTHER, SLOW, events
 

@@ -24,7 +24,7 @@ from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.check import check_figures
 from tests.features.check.check_figures import BROKEN, SLOW
-from tests.tui.driving import app_on, plain, until, until_ready
+from tests.ui.app.driving import app_on, plain, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 QUICK = of_level("quick")

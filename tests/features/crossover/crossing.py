@@ -20,7 +20,7 @@ from jaxtui.core.model import (
 from jaxtui.core.state import State, begin_run, reduce
 from jaxtui.features.crossover.judge import around, result
 from jaxtui.features.crossover.messages import Crossover, experiment
-from tests.analysis.figures import JIT, NUMPY, Seconds, measurement
+from tests.core.figures import JIT, NUMPY, Seconds, measurement
 from tests.records import told
 
 GRID = tuple(16 * 2**step for step in range(17))

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from jaxtui.core.model import Event, Experiment
-from tests.commands.fakes import complete, run
 from tests.fake_engine import OPS, FakeEngine
 from tests.features.crossover.crossing import events
+from tests.ui.commands.fakes import complete, run
 
 
 def machine(experiment: Experiment) -> Sequence[Event]:

@@ -31,7 +31,7 @@ from jaxtui.features.bench.crossing import (
 )
 from jaxtui.features.crossover.judge import around, payback, result
 from jaxtui.features.crossover.messages import experiment
-from tests.analysis.figures import JIT, NUMPY, Seconds, case, measurement, sampled
+from tests.core.figures import JIT, NUMPY, Seconds, case, measurement, sampled
 from tests.features.crossover.crossing import GRID, after, found, state_of
 
 EAGER = case("eager")

@@ -14,7 +14,7 @@ from jaxtui.features.crossover.judge import names, of_curves, partner, result
 from jaxtui.features.crossover.messages import Crossover
 from jaxtui.features.crossover.report import report
 from jaxtui.ui.report import terminal
-from tests.analysis.figures import JIT, NUMPY, START, case, crowded, measurement
+from tests.core.figures import JIT, NUMPY, START, case, crowded, measurement
 from tests.features.crossover.crossing import found, state_of
 
 LONG = (

@@ -11,7 +11,7 @@ from jaxtui.features.bench.values import Values
 from jaxtui.ui.app.app import JaxtuiApp
 from tests.fake_engine import FakeEngine
 from tests.features.crossover.test_command import machine
-from tests.tui.driving import app_on, lines, until, until_done, until_ready
+from tests.ui.app.driving import app_on, lines, until, until_done, until_ready
 
 
 async def run(

@@ -8,9 +8,9 @@ import pytest
 
 from jaxtui.core.model import EngineFailed, Holder, Logged, Noticed, Remark
 from jaxtui.ui import words
-from tests.commands.fakes import complete, run
 from tests.fake_engine import FakeEngine, up
 from tests.records import told
+from tests.ui.commands.fakes import complete, run
 
 
 @pytest.mark.parametrize("name", ["v5litepod-16", "2x-v5litepod-8"])

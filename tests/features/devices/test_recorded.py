@@ -13,7 +13,7 @@ from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.choice import ChoicePopup
 from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine
-from tests.tui.driving import app_on, until, until_ready
+from tests.ui.app.driving import app_on, until, until_ready
 
 
 async def test_the_list_fits_the_smallest_terminal_also_when_it_becomes_so() -> None:

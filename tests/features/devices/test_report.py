@@ -16,7 +16,7 @@ from jaxtui.ui.text import Column, Line, fit, plain
 from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.records import told
-from tests.view.making import JIT, at_size, done, run_of
+from tests.ui.making import JIT, at_size, done, run_of
 
 TPUS = tpu_devices()
 RATES = {

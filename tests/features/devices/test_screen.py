@@ -40,7 +40,7 @@ from tests.fake_engine import (
     up,
 )
 from tests.records import summary, told
-from tests.tui.driving import app_on, border, plain, until, until_done, until_ready
+from tests.ui.app.driving import app_on, border, plain, until, until_done, until_ready
 
 NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
 

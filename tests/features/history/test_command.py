@@ -16,7 +16,7 @@ from jaxtui.core.history.store import History
 from jaxtui.core.model import SelectionError
 from jaxtui.features.history.command import moment
 from jaxtui.ui.documents import Results, encode
-from tests.history.making import DEVICE, HOST, insert, measurement
+from tests.core.history.making import DEVICE, HOST, insert, measurement
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -9,7 +9,7 @@ import pytest
 from jaxtui.core.comparison import Pair, Side, pairs
 from jaxtui.features.history import compare
 from jaxtui.ui.report import terminal
-from tests.history.making import DEVICE, HOST, measurement
+from tests.core.history.making import DEVICE, HOST, measurement
 
 
 def pair(first: dict[str, Any], second: dict[str, Any]) -> Pair:

@@ -11,7 +11,7 @@ from jaxtui.core.history.store import Entry, Page, Row
 from jaxtui.core.model import Remark
 from jaxtui.features.history import report as history
 from jaxtui.ui.report import Rows, as_text, written
-from tests.history.making import DEVICE, HOST, measurement
+from tests.core.history.making import DEVICE, HOST, measurement
 
 NOON = 1_790_000_000.0
 OWN = "/home/somebody/models/training.py:train_step"

@@ -26,9 +26,9 @@ from jaxtui.ui.app.run import Recorder
 from jaxtui.ui.app.threads import Latest
 from jaxtui.ui.sheet import Sheet
 from jaxtui.ui.widgets.panel import Panel
+from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine
-from tests.history.making import DEVICE, HOST, insert, measurement
-from tests.tui.driving import app_on, until, until_ready
+from tests.ui.app.driving import app_on, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 NOON = 1_790_000_000.0

@@ -23,11 +23,11 @@ from jaxtui.core.model import (
     WorkFailed,
 )
 from jaxtui.ui.documents import Results, encode, read
-from tests.commands import fakes
-from tests.commands.fakes import complete
 from tests.fake_engine import RECIPE, FakeEngine, at_once, tpu_devices
 from tests.processes import LIMIT_SECONDS, jaxtui
 from tests.records import measurement, planned, told
+from tests.ui.commands import fakes
+from tests.ui.commands.fakes import complete
 
 
 def engine(

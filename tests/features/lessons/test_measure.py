@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxtui.core.engine import child
+from jaxtui.core import child
 from jaxtui.core.engine.protocol import encode
 from jaxtui.core.model import (
     Progress,
@@ -44,7 +44,7 @@ from jaxtui.timing import runner
 from jaxtui.timing.contention import Meter, Usage
 from tests.apart import in_a_thread
 from tests.features.lessons.figures import after
-from tests.measure.running import stop_after
+from tests.tasks.running import stop_after
 
 
 def snippet(*parts: Timed | Shown, setup: str = "x = 2.0", **more: Any) -> Snippet:

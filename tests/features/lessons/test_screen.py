@@ -37,7 +37,7 @@ from jaxtui.ui.widgets.plot_view import PlotView
 from tests.fake_engine import FakeEngine, at_once, begun, cpu_devices, tpu_devices, up
 from tests.features.lessons.lessons_to_try import FIRST, LESSONS, SECOND
 from tests.records import told
-from tests.tui.driving import app_on, plain, until, until_ready
+from tests.ui.app.driving import app_on, plain, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 

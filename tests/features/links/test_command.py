@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from jaxtui.core.model import Event, Experiment, RunFinished, RunStarted
-from tests.commands.fakes import ctrl_c, run
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.links.linking import answer, told
+from tests.ui.commands.fakes import ctrl_c, run
 
 
 def machine(said: Any = answer, **facts: Any) -> FakeEngine:

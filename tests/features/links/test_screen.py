@@ -18,7 +18,7 @@ from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.links.linking import answer, told
-from tests.tui.driving import app_on, until, until_ready
+from tests.ui.app.driving import app_on, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 

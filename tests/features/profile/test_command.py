@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from jaxtui.features.profile.report.document import Document
-from tests.measure.spaces import Line, Plane, event, space
 from tests.processes import Running
 from tests.processes import ended as jaxtui
+from tests.tasks.spaces import Line, Plane, event, space
 
 MINE = """
 import jax, jax.numpy as jnp

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxtui.features.profile.measure import holdings
-from tests.measure.spaces import message
+from tests.tasks.spaces import message
 
 
 def make() -> object:

@@ -22,8 +22,8 @@ from jaxtui.features.profile.measure.case import places
 from jaxtui.features.profile.measure.steps import STEP
 from jaxtui.ui import words
 from jaxtui.xla import traces
-from tests.measure import running
-from tests.measure.spaces import Event, Line, Named, Plane, event, space
+from tests.tasks import running
+from tests.tasks.spaces import Event, Line, Named, Plane, event, space
 
 MS = 10**9
 """Picoseconds."""

@@ -21,9 +21,9 @@ from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine
-from tests.measure.spaces import Line, Plane, event, space
 from tests.records import kernel, profiled
-from tests.tui.driving import app_on, until, until_ready
+from tests.tasks.spaces import Line, Plane, event, space
+from tests.ui.app.driving import app_on, until, until_ready
 
 ENDED = RunFinished(outcome="complete", elapsed_seconds=1.0)
 SOURCE = "import jax\n\ndef f(x):\n    y = x @ x\n    return jax.numpy.tanh(y)\n"

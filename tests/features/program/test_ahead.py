@@ -15,7 +15,7 @@ from jaxtui.machine.packages import libtpu_version
 from jaxtui.tasks import devices
 from jaxtui.tasks.errors import RefusedError
 from jaxtui.ui import words
-from tests.measure.running import case, own
+from tests.tasks.running import case, own
 
 V5E = Topology(name="v5e:2x4")
 

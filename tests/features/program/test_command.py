@@ -9,8 +9,8 @@ import pytest
 
 from jaxtui.core.model import Device, Event, Inspection, RunFinished
 from jaxtui.ui import words
-from tests.commands.fakes import in_process, run
 from tests.fake_engine import FakeEngine
+from tests.ui.commands.fakes import in_process, run
 
 
 def hlo(*arguments: str) -> int:

@@ -26,7 +26,7 @@ from jaxtui.features.program.measure import run_inspection
 from jaxtui.tasks import own as files
 from jaxtui.tasks import programs
 from jaxtui.tasks.ops import elementwise
-from tests.measure.running import FUNCTIONS, case, own
+from tests.tasks.running import FUNCTIONS, case, own
 
 SELU = case("selu", 4096)
 

@@ -26,7 +26,7 @@ from jaxtui.features.program.screen import ProgramScreen
 from jaxtui.ui import words
 from jaxtui.ui.app.app import JaxtuiApp
 from tests.fake_engine import FakeEngine, begun
-from tests.tui.driving import app_on, until, until_ready
+from tests.ui.app.driving import app_on, until, until_ready
 
 HLO = """\
 HloModule jit_selu

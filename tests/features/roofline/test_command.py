@@ -21,10 +21,10 @@ from jaxtui.core.model import (
     WorkFailed,
 )
 from jaxtui.core.model.roofs import MissingRoof, RoofDtype, Roofs
-from tests.analysis.figures import NO_PRODUCT, bandwidth, compute, roofs
-from tests.commands.fakes import complete, one_fails, run
+from tests.core.figures import NO_PRODUCT, bandwidth, compute, roofs
 from tests.fake_engine import OPS, FakeEngine
 from tests.records import planned, told
+from tests.ui.commands.fakes import complete, one_fails, run
 
 COPY = msgspec.structs.replace(
     OPS[1], name="copy", flops="none", arithmetic="moves", default=2**16, maximum=2**30

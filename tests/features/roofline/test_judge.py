@@ -21,7 +21,7 @@ from jaxtui.core.model import (
 )
 from jaxtui.core.model.roofs import MissingRoof, RoofDtype
 from jaxtui.features.roofline.judge import larger, needed, place, ridge
-from tests.analysis.figures import (
+from tests.core.figures import (
     BFLOAT16,
     FLOAT32,
     NO_PRODUCT,

@@ -47,7 +47,7 @@ from jaxtui.ui import text, words
 from jaxtui.ui.plot import SERIES, Picture
 from jaxtui.ui.report import terminal
 from tests import records
-from tests.analysis.figures import (
+from tests.core.figures import (
     BFLOAT16,
     FLOAT32,
     NO_PRODUCT,

@@ -14,7 +14,7 @@ from jaxtui.ui import words
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.widgets.plot_view import PlotView
-from tests.analysis.figures import FLOAT32, roofs
+from tests.core.figures import FLOAT32, roofs
 from tests.fake_engine import FakeEngine
 from tests.features.roofline.test_report import (
     ARITHMETIC,
@@ -22,7 +22,7 @@ from tests.features.roofline.test_report import (
     FAILED,
     MEMORY,
 )
-from tests.tui.driving import app_on, lines, plain, until, until_done, until_ready
+from tests.ui.app.driving import app_on, lines, plain, until, until_done, until_ready
 
 
 def quiet_engine() -> FakeEngine:

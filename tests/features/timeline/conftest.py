@@ -1,19 +1,8 @@
-"""Screens as the tests of the tabs have them."""
+from __future__ import annotations
 
 import pytest
 
 from jaxtui.features.timeline import loops
-from tests.measure.conftest import planted
-from tests.tui.conftest import (
-    _idle_is_when_nothing_is_left_to_do,
-    _same_terminal_everywhere,
-)
-
-__all__ = [
-    "_idle_is_when_nothing_is_left_to_do",
-    "_same_terminal_everywhere",
-    "planted",
-]
 
 
 @pytest.fixture

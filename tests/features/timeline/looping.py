@@ -15,7 +15,7 @@ from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine, looped
-from tests.tui.driving import app_on, until
+from tests.ui.app.driving import app_on, until
 
 NARROW, WIDE = (80, 24), (120, 40)
 CASE = Case(op="matmul", size=1000, dtype="float32", device="cpu:0", mode="jit")

@@ -33,7 +33,7 @@ from tests.features.timeline.looping import (
     view,
 )
 from tests.records import told
-from tests.tui.driving import app_on, lines, until
+from tests.ui.app.driving import app_on, lines, until
 
 
 def far_apart(work: object) -> Sequence[RunEvent]:

@@ -37,7 +37,7 @@ from jaxtui.tasks.workload import Workload
 from jaxtui.timing import profiler as trace
 from jaxtui.timing.profiler import MissingTraceError, Run
 from tests.apart import in_a_thread
-from tests.measure.running import case, facts, own
+from tests.tasks.running import case, facts, own
 
 
 @pytest.fixture(autouse=True)

@@ -50,7 +50,7 @@ from tests.features.timeline.looping import (
     until_measured,
 )
 from tests.records import told
-from tests.tui.driving import app_on, lines, until, until_ready
+from tests.ui.app.driving import app_on, lines, until, until_ready
 
 pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
 

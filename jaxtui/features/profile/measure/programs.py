@@ -26,9 +26,9 @@ from jaxtui.xla.traces import Space, Stat
 
 _PACKAGE = Path(__file__).parents[3]
 HIDDEN = (
-    *map(str, (_PACKAGE / "measure").glob("*.py")),
-    *(str(_PACKAGE / name) for name in ("engine", "api.py", "child.py", "features")),
-    str(_PACKAGE / "measure/ops/base.py"),
+    *map(str, (_PACKAGE / "tasks").glob("*.py")),
+    *(str(_PACKAGE / name) for name in ("api.py", "core", "features", "timing")),
+    str(_PACKAGE / "tasks/ops/base.py"),
     "<frozen runpy>",
 )
 """Files that call the profiled code; the ops of the catalogue are shown."""

@@ -1,0 +1,377 @@
+"""The cases that come of a selection, what is wrong with them, and their number."""
+
+from __future__ import annotations
+
+import re
+import sys
+import tracemalloc
+
+import msgspec
+import pexpect
+import pytest
+from msgspec.structs import replace
+
+from jaxtui.core import experiments, selection
+from jaxtui.core.experiments import MAXIMUM_CASES
+from jaxtui.core.model import (
+    HOST,
+    Case,
+    Device,
+    Experiment,
+    Fact,
+    Remark,
+    SelectionError,
+)
+from jaxtui.core.selection import SizedOp
+from jaxtui.ui.progress import describe, extent_text
+from tests.core.history.making import HOST as FACTS
+from tests.fake_engine import FakeEngine
+from tests.processes import FAKE_PYTHON, LIMIT_SECONDS
+from tests.records import case, device, op
+from tests.ui.commands.fakes import complete, run
+
+CATALOGUE = (
+    op("matmul", "float32", "float16", "bfloat16", "int32", takes_precision=True),
+    op("selu", "float32", "float16"),
+    op("sigmoid", "float32"),
+    op("permute", "float32", modes=("jit",), collective=True),
+)
+DEVICES = (device("tpu:0"), device("tpu:1"), device("tpu:2", addressable=False))
+MATMUL, SELU = SizedOp("matmul"), SizedOp("selu")
+THREE = ("float32", "float16", "bfloat16")
+PAIR = ("jit", "eager")
+EVERYWHERE = {"devices": ("tpu:0", "tpu:1"), "inputs": ("device", "host")}
+
+
+def build(*ops: SizedOp, **options: object) -> Experiment:
+    known = {"catalogue": CATALOGUE, "known_devices": DEVICES}
+    return experiments.build(ops or (MATMUL,), **{**known, **options})  # type: ignore[arg-type]
+
+
+def matmul(**changes: object) -> Case:
+    return case(**{"op": "matmul", "device": "tpu:0", **changes})
+
+
+def first_on(*devices: Device, cores: int | None = 2) -> Experiment:
+    host = msgspec.structs.replace(FACTS, cpu_count=cores)
+    return experiments.default_experiment(devices, CATALOGUE, host)
+
+
+@pytest.mark.parametrize(
+    ("size", "dispatch", "work", "fitting"),
+    [
+        (1000, 1e-4, 20e-3, 1000),  # a VM with two cores
+        (1000, 1e-4, 2e-3, 1000),
+        (1000, 1e-4, 1.9e-3, 1500),
+        (4000, 125e-6, 537e-6, 8000),  # an H100
+        (4000, 1.0, 1e-9, 16_384),  # the largest
+        (1000, 0.1, 0.2, 1000),  # a busy machine
+        (4000, 1e-4, 0.0, 4000),
+    ],
+)
+def test_the_work_takes_twenty_dispatches(
+    size: int, dispatch: float, work: float, fitting: int
+) -> None:
+    assert experiments.fitting_size(size, dispatch, work) == fitting
+
+
+def test_defaults_are_the_plain_case_and_the_host_has_a_case_once() -> None:
+    assert build().cases == (matmul(),)
+    modes = ("numpy", "jit", "tensorflow")
+    cases = build(modes=modes, precisions=("default", "highest"), **EVERYWHERE).cases
+    on_host = [one for one in cases if one.on_host]
+    assert on_host == [
+        matmul(device=HOST, mode=mode, inputs="host")
+        for mode in ("numpy", "tensorflow")
+    ]
+    assert len(cases) == 2 + 2 * 2 * 2
+
+
+def test_all_devices_are_each_of_them_and_all_at_once() -> None:
+    every = selection.parse_devices("all", DEVICES)
+    cases = build(devices=every, modes=PAIR, inputs=("device", "host")).cases
+    # Of this process, and only where they can work at once.
+    together = [one for one in cases if one.device == "tpu:0-1"]
+    assert [(one.mode, one.inputs) for one in together] == [("jit", "device")]
+    assert len(cases) == 2 * 2 * 2 + 1
+    typed = build(devices=("tpu:0-1",), modes=PAIR).cases
+    assert [one.mode for one in typed] == [*PAIR]
+
+
+@pytest.mark.parametrize("typed", [None, "all"])
+def test_a_collective_runs_on_all_devices(typed) -> None:
+    devices = selection.parse_devices(typed, DEVICES) if typed else None
+    both = build(SizedOp("permute"), MATMUL, devices=devices)
+    (collective,) = (one for one in both.cases if one.op == "permute")
+    assert (collective.device, collective.params) == ("tpu:0-2", None)
+    meshed = build(SizedOp("permute"), MATMUL, mesh=selection.parse_mesh("1x3@y"))
+    assert [one.params for one in meshed.cases] == [{"mesh": "1x3", "axes": "y"}, None]
+
+
+def test_a_mesh_that_does_not_fit_is_told() -> None:
+    experiment = build(SizedOp("permute"), mesh=selection.parse_mesh("3x4"))
+    (remark,) = experiments.refusals(experiment, CATALOGUE)
+    assert remark.code == "mesh-misfit"
+
+
+def test_cases_come_in_the_order_of_the_lists_and_ops_keep_their_sizes() -> None:
+    experiment = build(
+        *(MATMUL, SizedOp("selu", (7,))),
+        sizes=(1, 2),
+        dtypes=("float32", "float16"),
+        modes=("numpy", "jit"),
+        precisions=("default", "highest"),
+    )
+    found = [(x.op, x.size, x.dtype, x.mode, x.precision) for x in experiment.cases]
+    assert found[:4] == [
+        ("matmul", 1, "float32", "numpy", "default"),
+        ("matmul", 1, "float32", "jit", "default"),
+        ("matmul", 1, "float32", "jit", "highest"),
+        ("matmul", 1, "float16", "numpy", "default"),
+    ]
+    assert found[-2:] == [
+        ("selu", 7, "float16", "numpy", "default"),
+        ("selu", 7, "float16", "jit", "default"),
+    ]
+    assert len(found) == 2 * 2 * 3 + 2 * 2
+
+
+@pytest.mark.parametrize(
+    ("experiment", "code", "facts"),
+    [
+        (
+            build(MATMUL, SizedOp("sigmoid"), dtypes=("float32", "int32")),
+            "dtype-missing",
+            {"op": "sigmoid", "dtype": "int32", "dtypes": ("float32",)},
+        ),
+        (
+            build(SELU, modes=("jit", "pallas")),
+            "mode-missing",
+            {"op": "selu", "mode": "pallas", "modes": ("numpy", "eager", "jit")},
+        ),
+    ],
+)
+def test_what_an_op_does_not_take_stays_a_case_and_is_told(
+    experiment: Experiment, code: str, facts: dict[str, Fact]
+) -> None:
+    assert len(experiment.cases) in (2, 4)
+    assert experiments.refusals(experiment, CATALOGUE) == (Remark(code, facts),)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"precisions": ("highest",), "ops": SELU}, "selu takes only default"),
+        ({"known_devices": ()}, "JAX has no device"),
+        ({"dtypes": ()}, "Nothing is selected"),
+    ],
+)
+def test_a_selection_without_a_case_is_refused(options, said) -> None:
+    op = options.pop("ops", MATMUL)
+    with pytest.raises(SelectionError, match=said):
+        build(op, **options)
+
+
+# The first minute, and words.
+
+
+@pytest.mark.parametrize(
+    ("platform", "cores", "size", "dtype"),
+    [
+        ("cpu", 2, 1000, "float32"),
+        ("cpu", None, 1000, "float32"),
+        ("cpu", 64, 2000, "float32"),
+        ("tpu", 64, 8192, "bfloat16"),
+        ("gpu", 64, 8192, "bfloat16"),
+    ],
+)
+def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) -> None:
+    experiment = first_on(device(f"{platform}:0"), cores=cores)
+    assert experiment.cases == (
+        matmul(size=size, dtype=dtype, device=f"{platform}:0"),
+        matmul(size=size, device=HOST, mode="numpy", inputs="host"),
+    )
+    assert experiment.budget == 5.0
+
+
+@pytest.mark.parametrize(
+    ("experiment", "text"),
+    [
+        (
+            first_on(device("cpu:0")),
+            "matmul 1000 float32 jit on cpu:0 and NumPy, about 6 s",
+        ),
+        (
+            first_on(*DEVICES),
+            "matmul 8192 bfloat16 jit on tpu:0 and NumPy float32, about 8 s",
+        ),
+        (
+            build(
+                sizes=(256, 512, 1024, 2048),
+                dtypes=("float32", "bfloat16"),
+                modes=PAIR,
+                inputs=("host",),
+                budget=300.0,
+            ),
+            "matmul 256 to 2048 float32, bfloat16 jit, eager on tpu:0 with host inputs,"
+            " 16 cases, about 5.8 min",
+        ),
+        (
+            build(modes=("jit", "numpy", "tensorflow"), budget=10.0),
+            "matmul 1000 float32 jit on tpu:0 and NumPy and TensorFlow, 3 cases, about"
+            " 14 s",
+        ),
+        (build(modes=("numpy",)), "matmul 1000 float32 numpy, about 10 s"),
+    ],
+)
+def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
+    assert describe(experiment) == text
+
+
+# How much it is: counted before it is made, said, and asked about.
+
+
+@pytest.mark.parametrize(
+    ("experiment", "large", "said"),
+    [
+        (build(), False, "1 case, about 13 s"),
+        (
+            build(sizes=range(100)),
+            True,
+            "100 sizes = 100 cases, about 6.67 min",
+        ),
+        (
+            build(sizes=range(101), budget=5.0),
+            True,
+            "101 sizes = 101 cases, about 5.13 min, 50 ms of turns for each",
+        ),
+        # Who has typed how long it may take need not be told.
+        (build(budget=3600.0), False, "1 case, about 60 min"),
+        (
+            build(MATMUL, SELU, sizes=range(40), dtypes=THREE, modes=(*PAIR, "numpy")),
+            True,
+            "2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 38 min",
+        ),
+        (
+            build(SizedOp("matmul", (1, 2, 3)), SELU, sizes=(5, 6), modes=PAIR),
+            False,
+            "5 sizes of 2 ops × 2 modes = 10 cases, about 40 s",
+        ),
+        # NumPy runs once, whatever it is combined with.
+        (
+            build(sizes=range(100), modes=("jit", "numpy"), **EVERYWHERE),
+            True,
+            "100 sizes × 2 devices × 2 modes × 2 places for inputs = 800 combinations,"
+            " 500 cases in all, about 29.2 min",
+        ),
+        (
+            build(sizes=range(5000), modes=PAIR),
+            True,
+            "5,000 sizes × 2 modes = 10,000 cases, about 11 h",
+        ),
+        (
+            Experiment(
+                cases=(
+                    matmul(op="own", size=1, dtype=""),
+                    *build(sizes=(1, 2), dtypes=THREE).cases,
+                )
+            ),
+            False,
+            "7 pairs of size and dtype for 2 ops = 7 cases, about 31 s",
+        ),
+        (
+            build(sizes=(1, 2), processes=10),
+            False,
+            "2 sizes = 2 cases, about 80 s plus 10 starts of JAX",
+        ),
+        (
+            build(sizes=(1, 2), processes=10, budget=40.0),
+            False,
+            "2 sizes = 2 cases, about 100 s plus 10 starts of JAX, 2.0 s of turns"
+            " for each in each of 10 processes",
+        ),
+    ],
+)
+def test_what_multiplies_is_said_and_much_is_asked_about(
+    experiment: Experiment, large: bool, said: str
+) -> None:
+    extent = experiments.extent(experiment)
+    assert (extent_text(extent), extent.is_large) == (said, large)
+
+
+def test_a_long_run_is_asked_about_whatever_it_consists_of() -> None:
+    long = experiments.Extent(cases=1, seconds=301.0)
+    assert long.is_large
+    assert not replace(long, seconds=300.0).is_large
+
+
+def test_what_explodes_is_refused_before_a_case_is_made() -> None:
+    many = tuple(device(f"tpu:{number}") for number in range(64))
+    tracemalloc.start()
+    try:
+        with pytest.raises(SelectionError) as refused:
+            build(
+                *(MATMUL, SELU),
+                sizes=tuple(range(1, 1001)),
+                dtypes=("float64", *THREE),
+                devices=[one.name for one in many],
+                modes=(*PAIR, "numpy"),
+                inputs=("device", "host"),
+                precisions=("default", "high", "highest"),
+                known_devices=many,
+            )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    counts = ("2", "1,000", "4", "3", "64", "3", "2", "9,216,000", "4,104,000")
+    assert tuple(re.findall(r"\d[\d,]*", str(refused.value))) == (
+        *counts,
+        "10,000",
+    )
+    assert peak < 5e6
+    # Where NumPy repeats there is nothing to refuse, nor to wait for.
+    devices = [f"tpu:{number}" for number in range(1000)]
+    sizes = range(1, MAXIMUM_CASES + 1)
+    built = build(sizes=sizes, devices=devices, modes=("numpy",))
+    assert len(built.cases) == MAXIMUM_CASES
+
+
+def test_without_a_terminal_a_long_run_needs_yes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    typed = ("bench", "selu", "--size", "1..1e6x1.05", "--json", "--no-history")
+    engine = FakeEngine(complete)
+    assert run(engine, *typed) == 64
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("jaxtui: 2")
+    assert "--yes" in err
+    assert engine.works == []
+    assert "close" in engine.calls
+    assert run(engine, *typed, "--yes") == 0
+    assert len(engine.works[0].cases) > 200
+
+
+@pytest.mark.parametrize(
+    ("typed", "then"),
+    [
+        ("\x04", "Nothing was measured."),
+        # What follows is a run like any other.
+        ("y\r", "quick · float32"),
+    ],
+)
+def test_on_a_terminal_a_long_run_is_asked_about(typed: str, then: str) -> None:
+    sizes = ",".join(map(str, range(1, 102)))
+    few = ("quick", "--size", sizes, "--budget", "1", "--no-history")
+    with pexpect.spawn(
+        sys.executable,
+        ["-m", "jaxtui", "bench", *few, "--python", FAKE_PYTHON],
+        encoding="utf-8",
+        dimensions=(40, 200),
+        timeout=LIMIT_SECONDS,
+    ) as child:
+        child.expect(r"101 sizes.* = \d+ cases.* Go on\?")
+        child.send(typed)
+        child.expect(then)
+        child.expect(pexpect.EOF)
+    assert child.exitstatus == (typed == "\x04")

@@ -1,0 +1,114 @@
+"""``jaxtui bench``: what it asks for and what it prints."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jaxtui import cli
+from jaxtui.core.engine.client import EngineOptions
+from jaxtui.core.model import Case, Event, Experiment, RunFinished
+from tests.fake_engine import FakeEngine
+from tests.records import told
+from tests.ui.commands.fakes import complete, run
+
+FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
+
+
+def test_bench_asks_for_every_combination(capsys) -> None:
+    engine = FakeEngine(complete)
+    code = run(
+        engine,
+        *("bench", "matmul:1k", "selu", "--size", "256..512", "--dtype", "f32,bf16"),
+        *("--device", "cpu:1", "--mode", "jit,numpy", "--inputs", "host"),
+        *("--precision", "highest", "--budget", "7", "--target", "1", "--seed", "3"),
+    )
+    assert code == 0
+    (asked,) = engine.works
+    assert len(asked.cases) == 4 + 8
+    assert asked.cases[0] == Case(
+        op="matmul",
+        size=1024,
+        dtype="float32",
+        precision="highest",
+        device="cpu:1",
+        mode="jit",
+        inputs="host",
+    )
+    assert (asked.budget, asked.target_half_width, asked.seed) == (7.0, 0.01, 3)
+    assert "close" in engine.calls
+
+
+def test_bench_defaults(capsys) -> None:
+    engine = FakeEngine(complete)
+    assert run(engine, "bench", "selu") == 0
+    (asked,) = engine.works
+    assert asked == Experiment(
+        cases=(
+            Case(op="selu", size=10**6, dtype="float32", device="cpu:0", mode="jit"),
+        )
+    )
+    assert vars(engine.options) == vars(EngineOptions())
+
+
+def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
+    engine = FakeEngine(
+        answer=lambda work: complete(work, error_vs_float64=float("nan"))
+    )
+    assert run(engine, "bench", "selu", "--json", "--samples") == 0
+    document = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    (measurement,) = document["measurements"]
+    assert measurement["samples"] == {"ready": [1e-3], "dispatch": None}
+    assert measurement["error_vs_float64"] is None
+
+
+def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
+    found = tuple(
+        told(f"{severity}!", severity=severity)
+        for severity in ("error", "warning", "info")
+    )
+    assert run(FakeEngine(complete, findings=found), "bench", "matmul:8", "--json") == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["measurements"]
+    assert "error: error!" in err
+    assert "warning: warning!" in err
+    assert "info!" not in err
+
+
+def test_several_processes_are_a_run_each_and_one_measurement(capsys) -> None:
+    engine = FakeEngine(complete)
+    code = run(engine, "bench", "selu", "--processes", "3", "--budget", "6", "--json")
+    assert code == 0
+    assert [one.share for one in engine.works] == [2.0] * 3
+    (measurement,) = json.loads(capsys.readouterr().out)["measurements"]
+    assert measurement["processes"]["n"] == 3
+    assert len(measurement["processes"]["medians"]) == 3
+    assert measurement["ready"]["confidence"] == 0.75
+
+
+def test_a_process_that_is_lost_leaves_the_others_and_says_incomplete(capsys) -> None:
+    def answer(work: Experiment) -> list[Event]:
+        *events, _ = complete(work)
+        crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
+        return [*events, FINISHED] if len(engine.works) < 3 else [events[0], crashed]
+
+    engine = FakeEngine(answer)
+    assert run(engine, "bench", "selu", "--processes", "5", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["outcome"] == "incomplete"
+    assert document["measurements"][0]["processes"]["n"] == 2
+
+
+def test_no_process_is_no_way_to_measure(capsys) -> None:
+    assert run(FakeEngine(complete), "bench", "selu", "--processes", "0") == 64
+
+
+@pytest.mark.parametrize("plural", ["--sizes", "--dtypes", "--devices", "--modes"])
+def test_a_plural_is_accepted_and_not_in_the_help(
+    plural: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["bench", "selu", plural, "nonsense"]) == 64
+    assert "nonsense" in capsys.readouterr().err
+    assert cli.main(["bench", "--help"]) == 0
+    assert plural not in capsys.readouterr().out

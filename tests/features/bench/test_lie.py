@@ -1,0 +1,91 @@
+"""``jaxtui lie``: the first minute as text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.fake_engine import FakeEngine
+from tests.records import summarize
+from tests.ui.commands.fakes import complete, one_fails, run
+
+
+def lying(experiment):
+    """The stopwatch reads 10 µs of 1.1 ms; NumPy takes as long."""
+    return complete(experiment, flops=2.2e9, pipelined_seconds=5e-4)
+
+
+def test_its_four_lines_are_those_of_the_first_minute(capsys) -> None:
+    engine = FakeEngine(lying)
+    assert run(engine, "lie") == 0
+    (asked,) = engine.works
+    assert [case.mode for case in asked.cases] == ["jit", "numpy"]
+    title, blank, *four, end, factor, _ = capsys.readouterr().out.split("\n")
+    assert title == f"why did my stopwatch lie?  {asked.cases[0].label}"
+    assert [line.split()[0] for line in four] == [
+        "stopwatch",
+        "truth",
+        "NumPy",
+        "first",
+    ]
+    assert "2.00 TFLOP/s" in four[1]
+    assert (blank, end) == ("", "")
+    assert factor == "The stopwatch is off by 110×."
+
+
+def test_a_product_that_dispatch_hides_is_followed_by_a_larger_one() -> None:
+    def small(experiment):
+        dispatch = 1e-5 if experiment.cases[0].size > 1000 else 1e-4  # of 1 ms
+        return complete(experiment, dispatch=summarize([[dispatch] * 3] * 8))
+
+    engine = FakeEngine(small)
+    assert run(engine, "lie") == 0
+    first, second = engine.works
+    assert second.cases[0].size == second.cases[1].size > first.cases[0].size
+    assert run(engine, "lie", "matmul:100") == 0
+    assert len(engine.works) == 3
+
+
+def test_its_document_has_the_figures(capsys) -> None:
+    engine = FakeEngine(lying)
+    assert run(engine, "lie", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    seconds = [
+        found[f"{name}_seconds"] for name in ("stopwatch", "ready", "first_call")
+    ]
+    assert seconds == pytest.approx([1e-5, 1.1e-3, 2e-3])
+    assert found["factor"]["median"] == pytest.approx(110)
+    assert found["repaid_calls"] is None
+    assert len(found["measurements"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("typed", "cases"),
+    [
+        ("selu", [("selu", 10**6, "jit"), ("selu", 10**6, "numpy")]),
+        ("selu:4k", [("selu", 4096, "jit"), ("selu", 4096, "numpy")]),
+        ("step.py:step", [("step.py:step", 0, "jit")]),
+    ],
+)
+def test_another_op_is_asked_for_in_the_same_way(
+    typed: str, cases: list[tuple[str, int, str]], tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "step.py").write_text("def step(x): return x")
+    engine = FakeEngine(complete)
+    assert run(engine, "lie", typed) == 0
+    (asked,) = engine.works
+    found = [(case.op.rpartition("/")[2], case.size, case.mode) for case in asked.cases]
+    assert found == cases
+
+
+def test_what_failed_is_said_and_the_code_is_1(capsys) -> None:
+    assert run(FakeEngine(one_fails), "lie") == 1
+    assert "No room. Go smaller." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("typed", ["selu,matmul", "selu:4,8", "nothing"])
+def test_only_what_exists_can_lie_and_one_at_a_time(typed: str, capsys) -> None:
+    assert run(FakeEngine(complete), "lie", typed) == 64
+    assert capsys.readouterr().out == ""

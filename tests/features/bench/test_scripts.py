@@ -1,0 +1,256 @@
+"""What the scripts say, how long they are, and that they run without jaxtui."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jaxtui.core.model import (
+    LOOP_STYLES,
+    Case,
+    Experiment,
+    Loop,
+    LoopStyle,
+    PlannedCase,
+)
+from jaxtui.features.bench import scripts
+from jaxtui.features.bench.measure import planning
+from jaxtui.features.bench.measure.recipes import MODES, recipe
+from jaxtui.tasks import ops
+from jaxtui.timing import clocks
+from jaxtui.ui import words
+from tests.processes import python
+from tests.records import planned
+from tests.tasks import running
+
+LINES = 30
+LONGER = {("attention", "numpy"): 34, ("conv2d", "numpy"): 36}
+"""In float32."""
+
+
+def case(**changes: Any) -> Case:
+    return running.case(**({"op": "matmul", "size": 32} | changes))
+
+
+def numpy(**changes: Any) -> Case:
+    return case(mode="numpy", **changes)
+
+
+def plan(*cases: Case) -> tuple[PlannedCase, ...]:
+    return planning.plan(Experiment(cases=cases), recipes=True).cases
+
+
+def of(*cases: Case) -> str:
+    return scripts.case_script(plan(*cases))
+
+
+def run(text: str, folder: Path) -> str:
+    """What a script prints where jaxtui is not, in a hundredth of its time."""
+    text = text.replace("wait, 2)", "wait, 0.01)").replace("perf_counter() + 1", "0")
+    path = folder / "script.py"
+    path.write_text(text, encoding="utf-8")
+    done = python(path, cwd=folder, PYTHONPATH="")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# Cases.
+
+
+def test_the_loop_of_every_script_is_the_one_that_ran() -> None:
+    assert inspect.getsource(clocks.time_calls) in of(case())
+
+
+@pytest.mark.parametrize("op", ops.OPS.values(), ids=list(ops.OPS))
+def test_one_case_fits_on_a_slide(op: ops.Op) -> None:
+    for mode in {*op.forms} & {*MODES}:
+        one = case(op=op.name, size=op.default, mode=mode)
+        text = scripts.case_script([planned(one, recipe=recipe(one))])
+        compile(text, f"{op.name} {mode}", "exec")
+        imported = set(re.findall(r"^(?:import|from) (\w+)", text, re.M))
+        assert imported <= {"jax", "numpy", "time"}
+        assert len(text.splitlines()) <= LONGER.get((op.name, mode), LINES), text
+        assert text.startswith(f"# {one.label}\n")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"mode": "numpy"},
+        {"mode": "eager", "inputs": "host"},
+        {"dtype": "int8", "size": 16},
+        {"dtype": "float64"},
+    ],
+    ids=str,
+)
+def test_scripts_run_by_themselves(changes: dict[str, Any], tmp_path: Path) -> None:
+    one = case(**changes)
+    looks = "\nresult = f(*args)\nprint(type(args[0]).__module__, result.dtype)\n"
+    figures, looked = run(of(one) + looks, tmp_path).splitlines()
+    found = re.fullmatch(r"(?:dispatch (\S+) s, )?ready (\S+) s", figures)
+    assert found is not None, figures
+    assert bool(found[1]) != one.on_host
+    assert 0 < float(found[1] or found[2]) <= float(found[2])
+    module, dtype = looked.split()
+    assert (module == "numpy") == (one.on_host or one.inputs == "host")
+    assert dtype == {"int8": "int32"}.get(one.dtype, one.dtype)
+
+
+def test_wide_arguments_are_wide_wherever_they_stand(tmp_path: Path) -> None:
+    """The dtype of a case is that of its first argument."""
+    path = tmp_path / "wide.py"
+    path.write_text("def f(x, y):\n    return y\n")
+    typed = {"size": 0, "params": {"args": "f32[3] f64[3]"}}
+    text = of(case(op=f"{path}:f", **typed))
+    assert run(text + "\nprint(f(*args).dtype)\n", tmp_path).split()[-1] == "float64"
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        (case(), numpy()),
+        (case(device="cpu:1"),),
+        (case(device="cpu:0-1"),),
+        (case(op="selu", mode="pallas"),),
+        (case(op="selu", dtype="int8"),),
+        (),
+    ],
+    ids=str,
+)
+def test_what_fits_no_template_has_no_script(cases: tuple[Case, ...]) -> None:
+    made = plan(*cases)
+    with pytest.raises(scripts.ExportError) as refused:
+        scripts.case_script(made)
+    problems = [words.why(one.problem) for one in made if one.problem]
+    assert str(refused.value).partition("device.")[2].strip() == "".join(problems[:1])
+
+
+def test_recipes_are_made_for_those_who_ask() -> None:
+    (one,) = planning.plan(Experiment(cases=(case(),))).cases
+    assert one.recipe is None
+    (one,) = planning.plan(Experiment(cases=(case(),), seed=5), recipes=True).cases
+    assert "default_rng(5)" in str(one.recipe)
+
+
+# Functions of files.
+
+OWN = """\
+import dataclasses
+
+import jax.numpy as jnp
+
+from beside import ONE
+
+
+@dataclasses.dataclass
+class Unused:
+    x: "int"
+
+
+def step(state):
+    return {"x": state["x"] * 2 + ONE, "n": state["n"]}
+
+
+def step_numpy(state):
+    return state["x"] * 2 + ONE
+
+
+def step_args(size=4, seed=0):
+    return ({"x": jnp.full((size,), float(seed)), "n": 1},)
+"""
+
+
+NAMES = ("it's", 'a "b"""\\', "two\nlines", "numpy", "a.b c")
+
+
+@pytest.mark.parametrize(("name", "mode"), [*zip(NAMES, cycle(MODES))])
+def test_files_may_be_called_anything(name: str, mode: str, tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "beside.py").write_text("ONE = 1\n")
+    path = tmp_path / "own" / f"{name}.py"
+    path.write_text(OWN)
+    hosted = {"inputs": "host"} if mode == "eager" else {}
+    made = plan(case(op=f"{path}:step", dtype="", mode=mode, **hosted))
+    loop = Loop(case=made[0].case, chained=True)
+    compile(scripts.loop_script(loop, made), "", "exec")
+    looks = """
+(state,) = args
+state["x"] += 3
+found = f(state)
+print(int((found["x"] if isinstance(found, dict) else found)[0]))
+"""
+    found = run(scripts.case_script(made) + looks, tmp_path)
+    assert found.splitlines()[-1] == "7"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import functools, jax\n"
+        "@functools.partial(jax.jit, donate_argnums=0)\n"
+        "def step(x):\n    return x\n"
+        "def step_args():\n    return (jax.numpy.ones(8),)\n",
+        "def step(*, x):\n    return x\n"
+        "def step_args():\n    return {'x': __import__('numpy').ones(8)}\n",
+    ],
+    ids=["donates", "by name"],
+)
+def test_what_would_need_a_trick_has_no_script(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(text)
+    (made,) = plan(case(op=f"{path}:step", dtype=""))
+    assert (made.problem, made.recipe) == (None, None)
+
+
+# Loops.
+
+
+def test_every_loop_is_python_and_waits_where_it_says() -> None:
+    made = plan(case())
+    waits = {
+        "never": "",
+        "end": "    result.block_until_ready()\n    stopwatch",
+        "each": "        result.block_until_ready()\n",
+    }
+    for style in LOOP_STYLES:
+        for chained in (False, True):
+            loop = Loop(case=case(), calls=5, style=style, chained=chained)
+            text = scripts.loop_script(loop, made)
+            compile(text, "loop", "exec")
+            assert text.startswith(f"# {case().label}, in a loop")
+            body = text[text.index("start = ") : text.index(" = perf_counter() - s")]
+            assert waits[style] in body
+            assert ("block_until" in body) == (style in ("end", "each"))
+            assert ("f(x, *rest)" in body) == chained
+            assert len(text.splitlines()) <= LINES + 3
+            assert max(map(len, text.splitlines())) <= 88
+
+
+@pytest.mark.parametrize(
+    ("own", "style", "chained"),
+    [
+        (False, "never", True),
+        (False, "each", False),
+        (True, "each", True),
+        (True, "end", False),
+    ],
+)
+def test_loops_run_by_themselves(
+    own: bool, style: LoopStyle, chained: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "beside.py").write_text("ONE = 1\n")
+    path = tmp_path / "own.py"
+    path.write_text(OWN)
+    one = case(mode="eager", inputs="host", dtype="float64")
+    made = plan(case(op=f"{path}:step", dtype="") if own else one)
+    loop = Loop(case=made[0].case, calls=5, style=style, chained=chained)
+    out = run(scripts.loop_script(loop, made), tmp_path)
+    found = re.fullmatch(r"stopwatch (\S+) s, true (\S+) s\n", out)
+    assert found is not None, out
+    assert 0 < float(found[1]) <= float(found[2])

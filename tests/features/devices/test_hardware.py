@@ -1,0 +1,90 @@
+"""The devices and their map: marks for the next run, and rates as colours."""
+
+from __future__ import annotations
+
+from textual.pilot import Pilot
+
+from jaxtui.core.model import Experiment
+from jaxtui.features.bench.form import CaseForm
+from jaxtui.ui.app.app import JaxtuiApp
+from jaxtui.ui.widgets.chip_map import ChipMap
+from jaxtui.ui.widgets.device_table import DeviceTable
+from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
+from tests.ui.app.driving import app_on, border, until, until_done, until_ready
+
+WIDE = (120, 40)
+
+
+async def mark(pilot: Pilot[None], app: JaxtuiApp, *places: int) -> None:
+    """Mark devices by the numbers of their rows, ascending."""
+    app.query_one(DeviceTable).focus()
+    await pilot.press("home")
+    here = 0
+    for place in places:
+        await pilot.press(*["down"] * (place - here), "space")
+        here = place
+    await pilot.pause()
+
+
+async def test_marked_devices_are_those_of_the_next_run() -> None:
+    engine = FakeEngine(devices=tpu_devices())
+    app = app_on(engine)
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await mark(pilot, app, 0, 3, 5)
+        assert app.session.state.chosen == ("tpu:0", "tpu:3", "tpu:5")
+        await until(pilot, lambda: "5*" in app.query_one(ChipMap).text)
+        assert "tpu:3*" in app.query_one(DeviceTable).text
+        # The mark is taken back where it is.
+        await pilot.press("space")
+        assert app.session.state.chosen == ("tpu:0", "tpu:3")
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        (experiment,) = engine.experiments
+        assert isinstance(experiment, Experiment)
+        devices = [case.device for case in experiment.cases]
+        assert devices == ["tpu:0", "tpu:3", "host"]
+        # The form gets them, too.
+        await pilot.press("e")
+        await until(pilot, lambda: app.tab == "bench")
+        form = app.query_one(CaseForm)
+        await until(pilot, lambda: form.values.devices == ("tpu:0", "tpu:3"))
+
+
+async def test_the_map_goes_through_the_rates() -> None:
+    app = app_on(FakeEngine(devices=tpu_devices()))
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("m")
+        assert app.session.state.heat is None
+        assert app.session.state.message
+        await mark(pilot, app, *range(8))
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        rates = app.state.rates
+        assert [one.quantity for one in rates] == ["FLOP/s", "B/s"]
+        assert len(rates[0].by_device) == 8
+        seen = []
+        for _ in range(4):
+            await pilot.press("m")
+            await pilot.pause()
+            seen.append(app.session.state.heat)
+            title = border(app, "#map-panel")[0]
+            assert ("matmul 8192" in title) == (seen[-1] is not None)
+        assert seen == ["FLOP/s", "B/s", "deviation", None]
+
+
+async def test_a_cursor_among_hundreds_lays_nothing_out_anew() -> None:
+    app = app_on(FakeEngine(devices=cpu_devices(512)))
+    async with app.run_test(size=WIDE) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("down")
+        await until(pilot, lambda: app.state.cursor == "cpu:1")
+        await pilot.pause()
+        layouts: list[object] = []
+        app.screen.screen_layout_refresh_signal.subscribe(app, layouts.append)
+        await pilot.press("down")
+        await until(pilot, lambda: app.state.cursor == "cpu:2")
+        await until(pilot, lambda: "cpu:2" in border(app, "#details-panel")[0])
+        await pilot.pause()
+        assert not layouts

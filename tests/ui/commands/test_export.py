@@ -1,0 +1,175 @@
+"""``--export``: every kind of file, whole or not there, and said beforehand."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import json
+import os
+import re
+from pathlib import Path
+from xml.dom import minidom
+
+import msgspec
+import pytest
+
+from jaxtui.core.model import Case, Event, Experiment, Failure, PlannedCase
+from tests.fake_engine import RECIPE, FakeEngine, began
+from tests.features.crossover import test_command as test_crossover
+from tests.features.roofline import test_command as test_roofline
+from tests.records import planned, told
+from tests.ui.commands.fakes import complete, one_fails, run
+
+BOTH = ("bench", "selu", "--mode", "jit,numpy")
+KINDS = (".json", ".csv", ".md", ".svg")
+
+
+def to(*names: str) -> list[str]:
+    return [part for name in names for part in ("--export", name)]
+
+
+def texts(document: str) -> str:
+    """What stands in an SVG."""
+    nodes = minidom.parseString(document).getElementsByTagName("text")
+    joined = "\n".join(node.firstChild.data for node in nodes if node.firstChild)
+    return joined.replace("\xa0", " ")
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(Path(name).read_text().splitlines()))
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("engine", "typed", "drawn", "head"),
+    [
+        (
+            FakeEngine(complete),
+            "bench selu --mode jit,numpy --size 256,512",
+            ("time per call over size", "selu · vm"),
+            "**jit: ",
+        ),
+        (
+            FakeEngine(test_crossover.machine),
+            "crossover selu --size 16..1M",
+            ("beats", "selu: jit beats numpy from ~1250 · vm"),
+            "**From size 1250, jit is faster than numpy",
+        ),
+        (
+            test_roofline.machine(),
+            "roofline matmul:1k copy:1M",
+            ("roofline of cpu:0 · vm", "limited by", "cpu:0 reaches"),
+            "**cpu:0 reaches 150 GFLOP/s",
+        ),
+    ],
+    ids=["bench", "crossover", "roofline"],
+)
+def test_every_kind_of_file(
+    capsys: pytest.CaptureFixture[str],
+    engine: FakeEngine,
+    typed: str,
+    drawn: tuple[str, ...],
+    head: str,
+) -> None:
+    kinds = [kind for kind in KINDS if kind != ".csv" or typed.startswith("bench")]
+    names = [f"out{kind}" for kind in kinds]
+    assert run(engine, *typed.split(), *to(*names)) == 0
+    err = capsys.readouterr().err
+    assert err.endswith("".join(f"Wrote {name}.\n" for name in names))
+    assert sorted(os.listdir()) == sorted(names)
+    whole = json.loads(Path("out.json").read_text())
+    if "out.csv" in names:
+        assert len(rows("out.csv")) == len(whole["measurements"]) > 1
+    assert Path("out.md").read_text().startswith(head)
+    shown = texts(Path("out.svg").read_text())
+    assert all(one in shown for one in drawn)
+
+
+def test_a_run_without_a_plot_is_a_picture_of_its_table() -> None:
+    def nothing(experiment: Experiment) -> list[Event]:
+        *_, failed, _, _, ended = one_fails(experiment)
+        failure = msgspec.structs.replace(failed.failure, case=experiment.cases[1])
+        second = msgspec.structs.replace(failed, index=1, failure=failure)
+        return [began(experiment), failed, second, ended]
+
+    Path("out.svg").write_text("old")
+    assert run(FakeEngine(complete), *BOTH, *to("out.svg"), "--force") == 0
+    shown = texts(Path("out.svg").read_text())
+    assert shown.count("selu") == 2
+    assert "numpy" in shown
+    # A plot of nothing must not be asked of Rich.
+    assert run(FakeEngine(nothing), *BOTH, *to("nothing.svg")) == 1
+    assert "not run" in texts(Path("nothing.svg").read_text())
+
+
+def test_one_case_is_its_script_and_several_have_none(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def engine() -> FakeEngine:
+        return FakeEngine(complete, plan=lambda case: planned(case, recipe=RECIPE))
+
+    assert run(engine(), "bench", "selu", *to("one.py")) == 0
+    script = Path("one.py").read_text()
+    assert script.startswith("# selu 1000000 float32 jit on cpu:0\n")
+    assert "\nf, wait = np.zeros, str\n" in script
+    capsys.readouterr()
+
+    def unable(case: Case) -> PlannedCase:
+        return planned(case, problem=Failure(case=case, remark=told("No.")))
+
+    # Said before anything is measured.
+    for refusing, typed, why in (
+        (engine(), BOTH, ""),
+        (FakeEngine(complete, plan=unable), ("bench", "selu"), " No."),
+    ):
+        assert run(refusing, *typed, *to("out.py", "out.csv")) == 64
+        out, err = capsys.readouterr()
+        assert f"A script measures one case: {ONE}{why}" in " ".join(err.split())
+        assert (out, refusing.works) == ("", [])
+    assert os.listdir() == ["one.py"]
+
+
+ONE = "jit, eager or numpy on JAX's default device."
+
+
+def test_what_cannot_be_written_at_the_end_is_still_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("folder").mkdir()
+
+    def vanishing(experiment: Experiment) -> list[Event]:
+        Path("folder").rmdir()
+        return complete(experiment)
+
+    paths = to("folder/a.csv", "b.csv")
+    assert run(FakeEngine(vanishing), "bench", "selu", *paths) == 3
+    out, err = capsys.readouterr()
+    assert "selu" in out
+    assert "folder/a.csv" in err
+    assert os.listdir() == ["b.csv"]
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert run(FakeEngine(complete), "bench", "selu", *to("out.csv")) == 3
+    out, err = capsys.readouterr()
+    assert "selu" in out
+    assert os.strerror(errno.ENOSPC) in err
+    assert "Traceback" not in err
+    assert os.listdir() == ["b.csv"]
+
+
+def test_the_list_of_the_history(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(FakeEngine(complete), *BOTH) == 0
+    names = ("list.csv", "list.md", "list.json")
+    assert run(FakeEngine(complete), "history", "jit", *to(*names)) == 0
+    (row,) = rows("list.csv")
+    assert (row["op"], row["mode"], float(row["ready"])) == ("selu", "jit", 1.1e-3)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", row["date"])
+    assert Path("list.md").read_text().startswith("| id | when | op |")
+    assert json.loads(Path("list.json").read_text())["count"] == 1
