@@ -1,18 +1,30 @@
-"""What the README says about commands, exit codes and extras is what there is."""
+"""What the README and its pages say about jaxtui is what there is."""
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 from pathlib import Path
 
 import click
+import pytest
 
 from jaxtui import cli
 from jaxtui.features.check.judge import EXIT_CODES
 from jaxtui.ui import commands
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
+README, METHOD = ROOT / "README.md", ROOT / ".github" / "METHOD.md"
+PAGES = [README, *sorted((ROOT / ".github").glob("*.md"))]
+PRINTED = {
+    document.partition("\n")[0]: document.partition("\n--- stderr")[0].splitlines()
+    for document in (
+        path.read_text(encoding="utf-8")
+        for path in (ROOT / "tests" / "golden" / "documents").glob("readme_*.txt")
+    )
+}
+"""The lines of each recorded run, its command first, as ``tests/golden`` checks it."""
 
 
 def command(name: str) -> str:
@@ -21,6 +33,15 @@ def command(name: str) -> str:
     match = re.search(rf"<!-- {name} command -->\n```sh\n(.*)\n```", text)
     assert match, name
     return match[1]
+
+
+def typed(page: Path) -> list[str]:
+    """The arguments of each command of jaxtui that a page shows."""
+    text = page.read_text(encoding="utf-8")
+    code = re.findall(r"(?<!`)`(?:srun )?(jaxtui(?: [^`]*)?)`(?!`)", text)
+    for block in re.findall(r"```(?:sh|console)\n(.*?)```", text, re.DOTALL):
+        code += re.findall(r"^(?:\$ )?(?:[a-z]+ (?:-n 4 )?)?(jaxtui .*)", block, re.M)
+    return [line.removeprefix("jaxtui").partition(" > ")[0] for line in code]
 
 
 def test_the_two_commands_are_there_once_and_need_only_python() -> None:
@@ -35,17 +56,44 @@ def test_ci_runs_the_test_command_of_the_readme_itself() -> None:
     assert "pytest" not in script
 
 
+def test_every_output_is_that_of_a_recorded_run() -> None:
+    """Or its first lines; ``JAXTUI_GOLDEN=write`` writes as many lines again."""
+
+    def printed(block: re.Match[str]) -> str:
+        shown = block[1].splitlines()
+        return "\n".join(["```console", *PRINTED[shown[0]][: len(shown)], "```"])
+
+    text = README.read_text(encoding="utf-8")
+    now = re.sub(r"```console\n(.*?)\n```", printed, text, flags=re.DOTALL)
+    if os.environ.get("JAXTUI_GOLDEN") == "write":
+        README.write_text(now, encoding="utf-8")
+    assert now == README.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["README", "METHOD", "HOSTS", "CONTRIBUTING"])
+def test_every_command_can_be_typed(name: str) -> None:
+    for line in typed(next(page for page in PAGES if page.stem == name)):
+        words = shlex.split(line, comments=True)
+        if not words or words[0].startswith("-"):
+            cli.cli.make_context("jaxtui", words)
+        else:
+            group = click.Context(cli.cli, obj=commands.common.Common())
+            word, found, arguments = cli.cli.resolve_command(group, words)
+            assert found is not None
+            found.make_context(word, arguments, parent=group)
+
+
 def test_every_extra_that_the_readme_names_exists() -> None:
     text = README.read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     named = set(re.findall(r"\.\[(\w+)\]", text))
-    assert named == {"tpu", "cuda12", "cuda13", "test", "topology"}
+    assert named == {"tpu", "cuda12", "cuda13", "test"}
     for extra in named:
         assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
 
 
-def test_every_exit_code_is_in_the_readme() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_every_exit_code_is_on_the_page_of_scripts() -> None:
+    text = METHOD.read_text(encoding="utf-8")
     codes = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
     assert codes == {
         *EXIT_CODES.values(),
@@ -61,9 +109,9 @@ def test_every_exit_code_is_in_the_readme() -> None:
 
 
 def test_every_command_is_in_the_readme() -> None:
-    text = README.read_text(encoding="utf-8")
-    for name in cli.COMMANDS:
-        assert re.search(rf"^jaxtui {name} ", text, re.MULTILINE)
+    assert {line.split(maxsplit=1)[0] for line in typed(README) if line} >= set(
+        cli.COMMANDS
+    )
 
 
 def test_every_command_and_every_option_has_help() -> None:
@@ -75,7 +123,17 @@ def test_every_command_and_every_option_has_help() -> None:
             assert not isinstance(option, click.Option) or option.help
 
 
-def test_pictures_and_links_are_there() -> None:
-    text = README.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_pictures_and_links_are_there(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)]+)\)", page.read_text(encoding="utf-8")):
+        if link.startswith("https://"):
+            continue
+        name, _, anchor = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.exists(), link
+        if anchor:
+            titles = re.findall(r"^#+ (.*)", target.read_text(encoding="utf-8"), re.M)
+            slugs = [
+                re.sub(r"[^\w -]", "", x.lower()).replace(" ", "-") for x in titles
+            ]
+            assert anchor in slugs, link

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import linecache
 import os
 import re
 import shutil
@@ -27,6 +28,8 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.core.engine.protocol import decode_envelope
+from jaxtui.features.audit import child as audits
+from jaxtui.features.audit.messages import Witness
 from jaxtui.features.check import exam as examination
 
 HERE = Path(__file__).parent
@@ -60,6 +63,14 @@ SCENARIOS = {
     "compare": ("", "compare 12 11"),
     "compare_files": ("", "compare KEPT/bench.json KEPT/bench_failures.json"),
     "compare_other": ("", "compare 20 KEPT/bench_failures.json"),
+    "readme_lie": ("readme_lie", "lie"),
+    "readme_bench": (
+        "readme_bench",
+        "bench matmul:256 matmul:1k selu:1e6 --mode jit,numpy",
+    ),
+    "readme_check": ("readme_check", "check"),
+    "readme_audit": ("", "audit train.py"),
+    "readme_profile": ("readme_profile", "profile train.py:step"),
 }
 """By name: the transcript, if an engine is needed, and what is typed.
 
@@ -87,7 +98,8 @@ class Played:
         code = cli.main(arguments)
         said = self._capture.readouterr()
         if stream:
-            check_requests(STREAMS / f"{stream}.jsonl", heard.read_text().splitlines())
+            text = heard.read_text().replace(f"{self.folder / 'kept'}/", "")
+            check_requests(STREAMS / f"{stream}.jsonl", text.splitlines())
         out, err = (
             text.replace(str(self.folder / "kept"), "KEPT")
             for text in (said.out, said.err)
@@ -114,9 +126,19 @@ def play(
     )
     tests = {name: examination.BUDGETS["quick"][name] for name in recorded}
     monkeypatch.setitem(examination.BUDGETS, "quick", tests)
+    monkeypatch.chdir(tmp_path / "kept")
+    linecache.checkcache()
+    monkeypatch.setattr(audits, "watch", watched)
     yield Played(tmp_path, capfd)
     monkeypatch.undo()
     time.tzset()
+
+
+async def watched(*program: object, **options: Any) -> tuple[int, Witness]:
+    """A recorded run of ``train.py``: its output and what was seen."""
+    kept = json.loads(Path("witness.json").read_text())
+    print(kept["printed"], end="", file=sys.stderr if options["stdout"] else sys.stdout)
+    return 0, msgspec.convert(kept["witness"], Witness)
 
 
 def test_an_event_that_cannot_be_read_is_not_played(tmp_path: Path) -> None:
@@ -133,7 +155,9 @@ def test_command(name: str, play: Played) -> None:
     code, out, err = play(command, stream)
     text = f"$ jaxtui {command}\n{out}\n--- stderr\n{err}\n--- exit code {code}\n"
     check_frozen(DOCUMENTS / f"{name}.txt", text)
-    again, out, _ = play(f"{command} --json", stream)
+    # Before the arguments: what follows a script belongs to it.
+    word, _, rest = command.partition(" ")
+    again, out, _ = play(f"{word} --json {rest}", stream)
     assert again == code
     if out:
         check_frozen(DOCUMENTS / f"{name}.json", pretty(json.loads(out)))
