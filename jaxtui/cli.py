@@ -16,7 +16,7 @@ from jaxtui.core import child
 from jaxtui.core.engine.process import EngineOptions, EngineProcess
 from jaxtui.core.signals import interrupt
 from jaxtui.core.text import did_you_mean
-from jaxtui.registry import COMMANDS
+from jaxtui.registry import COMMANDS, FORMER
 from jaxtui.ui.commands import (
     CANNOT_RUN,
     CASE_FAILED,
@@ -50,7 +50,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if (module := COMMANDS.get(cmd_name)) is None:
+        if (module := COMMANDS.get(FORMER.get(cmd_name, cmd_name))) is None:
             return None
         command: click.Command = import_module(f"jaxtui.{module}").command
         return command
@@ -65,7 +65,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name in COMMANDS or name.startswith("-"):
+        if name in COMMANDS or name in FORMER or name.startswith("-"):
             return super().resolve_command(ctx, args)
         near = did_you_mean(name, COMMANDS)
         raise refused(

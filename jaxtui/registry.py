@@ -31,7 +31,6 @@ COMMANDS = {
     "bench": "features.bench.command",
     "check": "features.check.command",
     "compare": "features.history.comparing",
-    "compile": "features.program.compiling",
     "crossover": "features.crossover.command",
     "devices": "features.devices.command",
     "history": "features.history.command",
@@ -45,6 +44,9 @@ COMMANDS = {
     "schema": "ui.commands.schema",
 }
 """The modules of the commands."""
+
+FORMER = {"compile": "hlo"}
+"""The commands that older names stand for."""
 
 
 def part(feature: str, trade: str) -> ModuleType:

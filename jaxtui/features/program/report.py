@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.text import Text
@@ -13,13 +13,11 @@ from jaxtui.core import format as fmt
 from jaxtui.core.model import (
     Case,
     Device,
-    Host,
     Inspected,
+    Inspection,
     Peak,
     Record,
     Remark,
-    Topology,
-    WorkFailed,
 )
 from jaxtui.core.model.document import Document
 from jaxtui.core.model.machine import chip_count, members
@@ -31,7 +29,9 @@ from jaxtui.core.model.programs import (
     ProgramMemory,
 )
 from jaxtui.core.model.remark import Fact
+from jaxtui.core.state import EMPTY, State
 from jaxtui.core.text import visible
+from jaxtui.machine.topologies import parse
 from jaxtui.ui import chipmap
 from jaxtui.ui.documents import ProblemRow, problem
 from jaxtui.ui.report import Report, Rows, gather, table
@@ -45,6 +45,9 @@ _TABLES = re.compile(
     re.MULTILINE,
 )
 
+
+TEXTS = ("jaxpr", "stablehlo", "hlo")
+"""The texts that can be printed, whole."""
 
 GROUPS_COLUMNS = 48
 """The columns of a list that may name thousands of devices; the document has
@@ -67,11 +70,7 @@ class TopologyRow(Record, frozen=True, kw_only=True):
 
 
 def report(
-    inspected: Inspected,
-    *,
-    topology: TopologyRow | None = None,
-    host: Host | None = None,
-    devices: Sequence[Device] = (),
+    inspected: Inspected, topology: str | None = None, state: State = EMPTY
 ) -> Report:
     """Return the report on a program: its parts, the needs of a call, and the time of
     compiling.
@@ -79,18 +78,15 @@ def report(
     Args:
         inspected: what is known of it.
         topology: of the TPU that it was compiled for, if that is not here.
-        host: of the engine that compiled for it.
-        devices: of the topology.
+        state: of the engine that compiled for it.
     """
-    label = inspected.case.label
-    if topology is not None:
-        label += f" of {topology.asked}"
+    label = inspected.case.label + (f" of {topology}" if topology else "")
     return Report(
         title=label,
         verdict=_verdict(inspected, label, here=topology is None),
         tables=[*_tables(inspected)],
         notes=gather((), remarks(inspected, here=topology is None)),
-        host=_compiled_for(inspected.case, topology, host, devices) if topology else "",
+        host=_compiled_for(inspected.case, topology, state) if topology else "",
     )
 
 
@@ -256,10 +252,8 @@ def remarks(inspected: Inspected, *, here: bool) -> Iterator[Remark]:
         yield Remark("memory-unknown", {"device_kind": inspected.device_kind})
 
 
-def _compiled_for(
-    case: Case, row: TopologyRow, host: Host | None, devices: Sequence[Device]
-) -> str:
-    parts = [Topology(name=row.name, options=row.options).label]
+def _compiled_for(case: Case, topology: str, state: State) -> str:
+    parts, devices, host = [parse(topology).label], state.devices, state.host
     if devices:
         parts[0] += f": {devices[0].device_kind}, {chipmap.summary(devices)}"
     count = len(members(case.device))
@@ -292,138 +286,67 @@ def entry(text: str) -> str:
 class Stages(Document, frozen=True, kw_only=True):
     """The document of ``hlo``. An unknown or unrequested fact is ``None``."""
 
-    case: Case | None
-    device_kind: str | None
-    trace_seconds: float | None
-    lower_seconds: float | None
-    compile_seconds: float | None
-    flops: float | None
-    bytes: float | None
-    program: Program | None
-    peak: Peak | None
-    bound_seconds: float | None
-    bound_by: Bound | None
-    steps: tuple[EagerStep, ...] | None
-    jaxpr: str | None
-    stablehlo: str | None
-    hlo: str | None
-    eager_kernels: int | None
-    failure: ProblemRow | None
+    case: Case | None = None
+    topology: TopologyRow | None = None
+    """The TPU that it was compiled for, if that is not here."""
+    device_kind: str | None = None
+    warm_up_seconds: float | None = None
+    trace_seconds: float | None = None
+    lower_seconds: float | None = None
+    compile_seconds: float | None = None
+    flops: float | None = None
+    bytes: float | None = None
+    program: Program | None = None
+    peak: Peak | None = None
+    bound_seconds: float | None = None
+    bound_by: Bound | None = None
+    steps: tuple[EagerStep, ...] | None = None
+    jaxpr: str | None = None
+    stablehlo: str | None = None
+    hlo: str | None = None
+    eager_kernels: int | None = None
+    failure: ProblemRow | None = None
 
 
-class Compiled(Document, frozen=True, kw_only=True):
-    """The document of ``compile``; a fact that is not known is ``None``."""
-
-    case: Case | None
-    topology: TopologyRow
-    device_kind: str | None
-    libtpu: str | None
-    jax: str | None
-    warm_up_seconds: float | None
-    trace_seconds: float | None
-    lower_seconds: float | None
-    compile_seconds: float | None
-    flops: float | None
-    bytes: float | None
-    xla_flops: float | None
-    xla_bytes: float | None
-    xla_transcendentals: float | None
-    memory: ProgramMemory | None
-    peak: Peak | None
-    bound_seconds: float | None
-    bound_by: Bound | None
-    kernels: int | None
-    instructions: dict[str, int] | None
-    collectives: tuple[Exchanged, ...] | None
-    hlo: str | None
-    source: str | None
-    """The source of the peak."""
-    failure: ProblemRow | None
-
-
-def document(
-    case: Case | None,
-    inspected: Inspected | None,
-    failed: WorkFailed | None,
-    host: Host | None,
-    texts: Sequence[str],
-) -> Stages:
-    """Return the document of a program.
+def document(state: State, topology: str | None, texts: Collection[str]) -> Stages:
+    """Return the document of the inspected program.
 
     Args:
-        case: once it is known.
-        inspected: what came of it.
-        failed: why nothing came of it.
-        host: of the engine.
+        state: of the engine that compiled it.
+        topology: as it was typed.
         texts: those of jaxpr, stablehlo and hlo that were asked for.
     """
-    facts = _facts("hlo", Stages, inspected, host)
-    facts |= {name: None for name in ("jaxpr", "stablehlo", "hlo") if name not in texts}
-    facts["failure"] = problem(failed)
-    return Stages(**facts | {"case": inspected.case if inspected else case})
+    job = state.jobs.get("inspection")
+    inspected = job.result if job else None
+    facts: dict[str, Any] = {}
+    if isinstance(inspected, Inspected):
+        facts = {
+            name: getattr(inspected, name)
+            for name in Stages.__struct_fields__
+            if hasattr(inspected, name)
+        }
+        facts["bound_seconds"], facts["bound_by"] = inspected.bound
+        facts |= {name: None for name in TEXTS if name not in texts}
+    elif job is not None and isinstance(job.work, Inspection):
+        facts["case"] = job.work.case
+    return Stages(
+        **facts,
+        command="hlo",
+        host=state.host,
+        complete=isinstance(inspected, Inspected),
+        topology=_row(topology, state.devices) if topology else None,
+        failure=problem(job.failed if job else None),
+    )
 
 
-def compiled(
-    row: TopologyRow,
-    case: Case | None,
-    inspected: Inspected | None,
-    failed: WorkFailed | None,
-    host: Host | None,
-    devices: Sequence[Device],
-    *,
-    with_hlo: bool,
-) -> Compiled:
-    """Return the document of a compile.
-
-    Args:
-        row: the topology.
-        case: once it is known.
-        inspected: what came of it.
-        failed: why nothing came of it.
-        host: of the engine.
-        devices: of the topology, once they are known.
-        with_hlo: with the text of the program.
-    """
-    facts = _facts("compile", Compiled, inspected, host)
-    facts |= {
-        "case": inspected.case if inspected else case,
-        "topology": row,
-        "device_kind": devices[0].device_kind if devices else None,
-        "libtpu": host.platform_version if host else None,
-        "jax": host.jax if host else None,
-        "failure": problem(failed),
-    }
-    if inspected is not None:
-        facts["source"] = inspected.peak.source if inspected.peak else None
-        facts["hlo"] = inspected.hlo if with_hlo else None
-    return Compiled(**facts)
-
-
-def row_of(asked: str, topology: Topology, devices: Sequence[Device]) -> TopologyRow:
+def _row(asked: str, devices: Sequence[Device]) -> TopologyRow:
     """The row of a topology as it was typed, with its devices once they are known."""
+    topology = parse(asked)
     return TopologyRow(
-        asked=asked,
+        asked=asked.strip(),
         name=topology.name,
         options=topology.options,
         devices=len(devices) or None,
         chips=chip_count(devices) or None,
         processes=len({device.process_index for device in devices}) or None,
     )
-
-
-def _facts(
-    command: str,
-    kind: type[Document],
-    inspected: Inspected | None,
-    host: Host | None,
-) -> dict[str, Any]:
-    """The fields of a document that an inspection fills."""
-    facts: dict[str, Any] = dict.fromkeys(kind.__struct_fields__)
-    del facts["schema"]
-    if inspected is not None:
-        for record in (inspected.program, inspected):
-            facts |= {n: getattr(record, n) for n in facts if hasattr(record, n)}
-        facts["bound_seconds"], facts["bound_by"] = inspected.bound
-    complete = inspected is not None
-    envelope = {"command": command, "host": host, "complete": complete, "notes": ()}
-    return facts | envelope

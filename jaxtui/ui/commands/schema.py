@@ -23,7 +23,6 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "roofline": (part("roofline", "report").OUTCOME.document,),
     "links": (part("links", "report").OUTCOME.document,),
     "check": (part("check", "report").OUTCOME.document,),
-    "compile": (part("program", "report").Compiled,),
     "hlo": (part("program", "report").Stages,),
     "profile": (part("profile", "report.document").Document,),
     "lie": (part("bench", "stopwatch").Document,),

@@ -199,7 +199,7 @@ def test_a_case_that_one_of_them_cannot_run_has_no_ratio(
         "bench selu --python a,",
         "devices --python a,b",
         "--python a,b crossover selu",
-        "compile matmul --topology v5e:2x4 --python a,b",
+        "hlo matmul --topology v5e:2x4 --python a,b",
     ],
 )
 def test_what_makes_no_sense_with_two_starts_nothing(

@@ -10,7 +10,7 @@ import pytest
 from tests.fake_engine import FakeEngine
 from tests.ui.commands.fakes import complete, run
 
-COMPILE = "compile matmul --topology v5e:2x4"
+COMPILE = "hlo matmul --topology v5e:2x4"
 
 TYPED = [
     ("bnech", "Did you mean bench?"),
@@ -83,9 +83,8 @@ TYPED = [
     ("check --level full --limit 15", "give more than 60 seconds"),
     ("check --baseline nosuch", "nosuch: No such file"),
     ("check --level", "--level"),
-    # compile and hlo
-    ("compile", "Name an op"),
-    ("compile matmul", "Name a topology"),
+    # hlo
+    ("hlo", "Name an op"),
     (f"{COMPILE} --size 0", "write a positive"),
     (f"{COMPILE} --size 256..1024", "One size at a time"),
     (f"{COMPILE} --dtype bf16,f32", "One dtype at a time"),

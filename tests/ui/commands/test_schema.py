@@ -63,8 +63,8 @@ def test_it_prints_one_or_all() -> None:
         ("ops", 0),
         ("hlo selu:64 --stage jaxpr", 0),
         ("hlo mine.py:wrong --arg f32[2,3]", 1),
-        ("compile matmul:64 --topology v5e:2x4 --hlo", 0),
-        ("compile mine.py:wrong --arg f32[2,3] --topology v5e:2x4", 1),
+        ("hlo matmul:64 --topology v5e:2x4", 0),
+        ("hlo mine.py:wrong --arg f32[2,3] --topology v5e:2x4", 1),
     ],
     ids=lambda typed: str(typed)[:24],
 )
