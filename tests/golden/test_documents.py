@@ -66,7 +66,7 @@ SCENARIOS = {
     "readme_lie": ("readme_lie", "lie"),
     "readme_bench": (
         "readme_bench",
-        "bench matmul:256 matmul:1k selu:1e6 --mode jit,numpy",
+        "bench matmul:256 selu:1e6 --mode jit,numpy",
     ),
     "readme_check": ("readme_check", "check"),
     "readme_audit": ("", "audit train.py"),
