@@ -70,6 +70,16 @@ def test_every_output_is_that_of_a_recorded_run() -> None:
     assert now == README.read_text(encoding="utf-8")
 
 
+def test_what_goes_wrong_is_said_so() -> None:
+    rows = re.findall(r"^\| \*([^*]*)\*[^|]* \| [A-Z]", README.read_text("utf-8"), re.M)
+    files = [*ROOT.glob("jaxtui/**/words/*.py"), *ROOT.glob("jaxtui/**/words.py")]
+    files += ROOT.glob("tests/golden/documents/*.txt")
+    printed = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    assert len(rows) == 5
+    for part in (part for row in rows for part in row.split(" … ")):
+        assert part in printed
+
+
 @pytest.mark.parametrize("name", ["README", "METHOD", "HOSTS", "CONTRIBUTING"])
 def test_every_command_can_be_typed(name: str) -> None:
     for line in typed(next(page for page in PAGES if page.stem == name)):
