@@ -24,6 +24,7 @@ import pyte
 import pytest
 
 from jaxtui import cli
+from tests import warm
 
 LIMIT_SECONDS = 120.0
 """For anything to happen; JAX starts meanwhile, on a machine that may be busy."""
@@ -136,11 +137,11 @@ def alive(pid: int) -> bool:
 
 def marked(text: str) -> list[int]:
     """The processes that have this in their environment."""
-    found = []
+    found = {pid for pid in warm.copies(text) if alive(pid)}
     for place in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if text.encode() in (place / "environ").read_bytes().split(b"\0"):
-                found.append(int(place.name))
+                found.add(int(place.name))
     return sorted(found)
 
 

@@ -1,14 +1,16 @@
-"""Engines of the tests begin as copies of a process that has imported JAX.
+"""Engines and commands of the tests begin as copies of a process that has imported JAX.
 
 Importing it is most of what a start costs. A copy is a child of whoever asked for it,
 with its own session, environment, directory and pipes; no backend has been started in
 what it is a copy of. What JAX reads of the environment when it is imported is part of
 what the copied process was started with: there is one for each such environment, from
-the second start on.
+the second start on, so that the first of each is a process like any user's. A command
+that is a copy makes its engine as a copy of itself.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes
 import fcntl
@@ -17,15 +19,20 @@ import importlib
 import inspect
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 ENGINE = "jaxtui.core.engine.server"
+COMMAND = (sys.executable, "-m", "jaxtui")
 OF_A_TEST = ("JAXTUI_", "PYTEST_")
 """Beginnings of variables that nothing reads while it is imported."""
 ALIKE = {
@@ -35,6 +42,9 @@ ALIKE = {
     "--wait",
     "--alone",
     "--cpu-devices",
+    "--coordinator",
+    "--num-processes",
+    "--process-id",
 }
 """Options of engines that are copied; others change more before JAX is imported."""
 _SET_CHILD_SUBREAPER = 36
@@ -42,6 +52,69 @@ _HIGH = 500
 """Above all numbers that a file has in a process of the tests."""
 
 Key = tuple[tuple[str, str], ...]
+
+_execute = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+_parameters = inspect.signature(_execute)
+
+
+class Start:
+    """What ``subprocess`` is asked for, if a copy can be it."""
+
+    def __init__(self, popen: Any, given: Sequence[Any]) -> None:
+        self.options = _parameters.bind(popen, *given).arguments
+        self._popen = popen
+        self.environment: Mapping[str, str] = self.options["env"] or os.environ
+        words = self.options["args"]
+        words = [] if isinstance(words, str | bytes) else [*map(str, words)]
+        self.is_engine = (*words[: len(_engine())],) == _engine()
+        self.arguments = words[len(_engine() if self.is_engine else COMMAND) :]
+        options = {one for one in self.arguments if one.startswith("--")}
+        self.can_be_copy = (
+            options <= ALIKE
+            if self.is_engine
+            else (*words[: len(COMMAND)],) == COMMAND
+            and self.options["preexec_fn"] is None
+        )
+
+    @property
+    def read(self) -> dict[str, str]:
+        """The environment that JAX reads in an engine that is started so."""
+        from jaxtui.core.engine.server import engine_environment
+
+        count = None
+        if "--cpu-devices" in self.arguments:
+            count = int(self.arguments[self.arguments.index("--cpu-devices") + 1])
+        return engine_environment(self.environment, count)
+
+    @property
+    def key(self) -> Key:
+        read = self.read.items()
+        return tuple(sorted(one for one in read if not one[0].startswith(OF_A_TEST)))
+
+    @property
+    def files(self) -> list[int]:
+        """What becomes stdin, stdout and stderr, and more files after them."""
+        pipes = (self.options[name] for name in ("p2cread", "c2pwrite", "errwrite"))
+        streams = [number if pipe == -1 else pipe for number, pipe in enumerate(pipes)]
+        return [*streams, *self.options["pass_fds"]]
+
+    @property
+    def request(self) -> dict[str, Any]:
+        return {
+            "engine": self.is_engine,
+            "arguments": self.arguments,
+            "environment": dict(self.environment),
+            "folder": os.fspath(self.options["cwd"] or os.getcwd()),
+            "session": self.options["start_new_session"],
+            "numbers": [0, 1, 2, *self.options["pass_fds"]],
+        }
+
+    def is_process(self, pid: int) -> None:
+        """Let it be that of the ``Popen``."""
+        self._popen.pid = pid
+        self._popen._child_created = True
+        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        self._popen._close_pipe_fds(*(self.options[name] for name in ends))
 
 
 class Original:
@@ -85,78 +158,78 @@ class Original:
 
 @contextlib.contextmanager
 def engines() -> Iterator[None]:
-    """Within it the engines that this process starts are copies. Linux only."""
-    from jaxtui.core import child
-
+    """Within it what this process starts are copies. Linux only."""
     if sys.platform != "linux":
         yield
         return
 
-    start = subprocess.Popen._execute_child  # type: ignore[attr-defined]
-    parameters = inspect.signature(start)
     originals: dict[Key, Original] = {}
-    starts = Counter[Key]()
-    beginning = [*child.command(ENGINE)]
+    starts = Counter[tuple[Key, bool]]()
+
+    def copied(start: Start) -> int | None:
+        key = start.key
+        starts[key, start.is_engine] += 1
+        if starts[key, start.is_engine] == 1:
+            return None
+        if key not in originals:
+            originals[key] = Original(dict(key), subprocess.Popen)
+        return originals[key].copy(start.request, start.files)
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _patched(copied),
+    ):
+        os.environ[COPIES] = folder
+        try:
+            yield
+        finally:
+            del os.environ[COPIES]
+            for original in originals.values():
+                original.close()
+
+
+@contextlib.contextmanager
+def _patched(copied: Callable[[Start], int | None]) -> Iterator[None]:
+    """Within it ``subprocess`` takes copies where there are some."""
 
     def execute(popen: Any, *given: Any) -> None:
-        options = parameters.bind(popen, *given).arguments
-        command = [*options["args"]]
-        arguments = command[len(beginning) :]
-        alike = {one for one in arguments if one.startswith("--")} <= ALIKE
-        if command[: len(beginning)] != beginning or not alike:
-            start(popen, *given)
-            return
-        environment = options["env"] or os.environ
-        read = read_at_import(environment, arguments)
-        key = tuple(
-            sorted(one for one in read.items() if not one[0].startswith(OF_A_TEST))
-        )
-        starts[key] += 1
-        if starts[key] == 1:
-            start(popen, *given)
-            return
-        if key not in originals:
-            originals[key] = Original(read, subprocess.Popen)
-        pipes = [options[name] for name in ("p2cread", "c2pwrite", "errwrite")]
-        passed = [*options["pass_fds"]]
-        request = {
-            "arguments": arguments,
-            "environment": dict(environment),
-            "folder": os.fspath(options["cwd"] or os.getcwd()),
-            "session": options["start_new_session"],
-            "numbers": [0, 1, 2, *passed],
-        }
-        popen.pid = originals[key].copy(request, [*pipes, *passed])
-        popen._child_created = True
-        ends = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-        popen._close_pipe_fds(*(options[name] for name in ends))
+        start = Start(popen, given)
+        pid = copied(start) if start.can_be_copy else None
+        if pid is None:
+            _execute(popen, *given)
+        else:
+            start.is_process(pid)
 
     subprocess.Popen._execute_child = execute  # type: ignore[attr-defined]
     try:
         yield
     finally:
-        subprocess.Popen._execute_child = start  # type: ignore[attr-defined]
-        for original in originals.values():
-            original.close()
+        subprocess.Popen._execute_child = _execute  # type: ignore[attr-defined]
 
 
-def read_at_import(
-    environment: Mapping[str, str], arguments: Sequence[str]
-) -> dict[str, str]:
-    """Return the environment that JAX reads in an engine that is started so."""
-    from jaxtui.core.engine.server import engine_environment
+COPIES = "PYTEST_COPIES"
+"""The folder in which each copy has a file with its environment: the kernel knows only
+that of the process which it is a copy of."""
 
-    count = None
-    if "--cpu-devices" in arguments:
-        count = int(arguments[arguments.index("--cpu-devices") + 1])
-    return engine_environment(environment, count)
+
+def copies(text: str) -> list[int]:
+    """The numbers of the copies that have or had this in their environment."""
+    files = Path(os.environ[COPIES]).iterdir() if COPIES in os.environ else ()
+    return [int(one.name) for one in files if text in one.read_text().split("\0")]
+
+
+def _engine() -> tuple[str, ...]:
+    from jaxtui.core import child
+
+    return child.command(ENGINE)
 
 
 def main() -> int:
-    """Be copied until whoever asks is gone; in a copy, serve as an engine."""
+    """Be copied until whoever asks is gone; in a copy, serve as what was asked for."""
     gc.disable()
-    server = importlib.import_module(ENGINE)
-    for name in ("jax", "jaxtui.features.bench.measure.experiment"):
+    for name in ("jax", "jaxtui.features.bench.measure.experiment", ENGINE):
+        importlib.import_module(name)
+    for name in ("jaxtui.cli", "jaxtui.__main__"):
         importlib.import_module(name)
     gc.freeze()
     gc.enable()
@@ -174,11 +247,72 @@ def main() -> int:
             asked.send(str(os.getpid()).encode())
             asked.detach()
             _become(request, files)
-            return int(server.main(request["arguments"]))
+            if request["engine"]:
+                return _serve(request)
+            return _command(request)
         os.waitpid(between, 0)
         for file in files:
             os.close(file)
     return 0
+
+
+def _serve(request: Mapping[str, Any]) -> int:
+    return int(importlib.import_module(ENGINE).main(request["arguments"]))
+
+
+def _command(request: Mapping[str, Any]) -> int:
+    """Run a command, with an engine that is a copy of this process."""
+    # What JAX read here when it was imported.
+    read = {**_READ}
+
+    def copied(start: Start) -> int | None:
+        if not start.is_engine or {**_alike(start.read)} != read:
+            return None
+        files = [os.dup(file) for file in start.files]
+        if pid := os.fork():
+            for file in files:
+                os.close(file)
+            return pid
+        code = 1
+        try:
+            subprocess.Popen._execute_child = _execute  # type: ignore[attr-defined]
+            _as_started()
+            _become(start.request, files)
+            code = _serve(start.request)
+            atexit._run_exitfuncs()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            for stream in (sys.stdout, sys.stderr):
+                with contextlib.suppress(OSError):
+                    stream.flush()
+            os._exit(code)
+
+    from jaxtui import __main__
+
+    sys.argv = [__main__.__file__, *request["arguments"]]
+    with _patched(copied):
+        return __main__.main()
+
+
+def _as_started() -> None:
+    """What signals do is as at the start of Python."""
+    signal.set_wakeup_fd(-1)
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _alike(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environment.items()
+        if not name.startswith(OF_A_TEST)
+    }
+
+
+_READ = _alike(os.environ)
 
 
 def _become(request: Mapping[str, Any], files: list[int]) -> None:
@@ -192,3 +326,21 @@ def _become(request: Mapping[str, Any], files: list[int]) -> None:
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        before = getattr(sys, name)
+        number = ("stdin", "stdout", "stderr").index(name)
+        stream = open(  # noqa: SIM115
+            number,
+            mode,
+            encoding=before.encoding,
+            errors=before.errors,
+            newline=None if mode == "r" else "\n",
+            closefd=False,
+        )
+        if mode == "w":
+            stream.reconfigure(line_buffering=name == "stderr" or os.isatty(number))
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+    if folder := os.environ.get(COPIES):
+        known = "\0".join(f"{name}={value}" for name, value in os.environ.items())
+        Path(folder, str(os.getpid())).write_text(known)
