@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from rich.theme import Theme
@@ -106,6 +107,8 @@ _ROLES = {
 """The style of each role in the colours of a terminal, and with the variables of a
 Textual theme."""
 
+_VARIABLE = re.compile(r"\$([\w-]+)")
+
 TERMINAL = Theme({role: style for role, (style, _) in _ROLES.items()}, inherit=False)
 
 
@@ -118,7 +121,9 @@ def on_screen(variables: Mapping[str, str]) -> Theme:
     ground = Shade.parse(variables["background"])
     styles = {}
     for role, (_, text) in _ROLES.items():
-        style = parse_style(text, dict(variables))
+        # Textual reads all variables that it is given, for each role anew.
+        used = {name: variables[name] for name in _VARIABLE.findall(text)}
+        style = parse_style(text, used)
         shade = style.foreground
         if shade is not None and shade.a < 1:
             style += Style(foreground=ground.blend(shade, shade.a, 1))
