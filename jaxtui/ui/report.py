@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.constrain import Constrain
 from rich.measure import Measurement
@@ -23,8 +24,7 @@ from jaxtui.core.model.remark import Severity
 from jaxtui.core.text import Painted, visible
 from jaxtui.ui import words
 from jaxtui.ui.plot import HEIGHT, WIDEST, Picture, Row
-from jaxtui.ui.text import Column as KeyedColumn
-from jaxtui.ui.text import Line
+from jaxtui.ui.text import Line, plain
 from jaxtui.ui.theme import TERMINAL
 
 PROSE = 80
@@ -63,13 +63,51 @@ class Column(Struct, frozen=True):
     tail: bool = False
     """True if the end of a cut cell stays."""
 
+    key: str = ""
+    """A name for it where its head tells none, or differs between runs."""
+
     @property
     def width(self) -> int:
         """Cells that it needs."""
-        cells = (cell.cell_len for cell in map(as_text, self.cells))
-        longest = 0 if self.grows else max(cells, default=0)
-        longest = min(longest, self.most or longest)
-        return max(self.least, styled(self.head).cell_len, longest)
+        return max(self.least, _width(self.head), 0 if self.grows else self.longest)
+
+    @property
+    def longest(self) -> int:
+        """Cells that its longest cell takes."""
+        longest = max(map(_width, self.cells), default=0)
+        return min(longest, self.most or longest)
+
+
+def _width(cell: Cell) -> int:
+    if isinstance(cell, Text):
+        return cell.cell_len
+    text = cell if isinstance(cell, str) else plain(cell)
+    if not text.isprintable():
+        text = visible(text, line=True)
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def fitting(
+    columns: Iterable[Column], room: int, gap: int = 2
+) -> list[tuple[Column, int]]:
+    """The columns for which there is room, in so many cells, and their widths.
+
+    Those with the highest rank drop out; those that grow take what is left.
+    """
+    left = [(column, column.width) for column in columns]
+
+    def spare() -> int:
+        return room - sum(width + gap for _, width in left) + gap
+
+    while spare() < 0 and any(column.rank for column, _ in left):
+        left.remove(max(left, key=lambda item: item[0].rank))
+    for place, (column, width) in enumerate(left):
+        if column.grows:
+            # The last takes all: a run whose texts grow is not laid out anew.
+            is_last = place == len(left) - 1
+            more = spare() if is_last else min(spare(), column.longest - width)
+            left[place] = column, width + max(0, more)
+    return left
 
 
 def as_text(cell: Cell) -> Text:
@@ -105,13 +143,10 @@ class _Tail(Struct, frozen=True):
             yield self.cell
 
 
-AnyColumn = Column | KeyedColumn
-
-
 class Rows(Struct, frozen=True):
     """A table of a report."""
 
-    columns: Sequence[AnyColumn]
+    columns: Sequence[Column]
     title: str = ""
     gap: int = 2
     """Blanks between columns."""
@@ -123,19 +158,10 @@ class Rows(Struct, frozen=True):
             yield styled(self.title, "title")
         if self.columns:
             width = options.max_width
-            yield self._table(self.fitting(width), cut=width < UNLIMITED)
+            shown = [column for column, _ in fitting(self.columns, width, self.gap)]
+            yield self._table(shown, cut=width < UNLIMITED)
 
-    def fitting(self, width: int) -> list[AnyColumn]:
-        """The columns for which there is room in so many cells."""
-        left = [(column, column.width) for column in self.columns]
-        while sum(need for _, need in left) + self.gap * (len(left) - 1) > width:
-            last = max(left, key=lambda item: item[0].rank)
-            if not last[0].rank:
-                break
-            left.remove(last)
-        return [column for column, _ in left]
-
-    def _table(self, columns: Sequence[AnyColumn], *, cut: bool) -> Table:
+    def _table(self, columns: Sequence[Column], *, cut: bool) -> Table:
         table = Table(box=None, pad_edge=False, padding=(0, self.gap, 0, 0))
         table.header_style = "head"
         table.show_header = any(column.head for column in columns)

@@ -1,4 +1,4 @@
-"""Text as every face shows it: lines of spans, wrapping, tables.
+"""Text as every face shows it: lines of spans, wrapping.
 
 A view says what there is to say once, as lines of spans. A span has a role, and whoever
 shows it knows what a role looks like there: a style of Textual, a colour of ANSI, or
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-import sys
 import textwrap
 from collections.abc import Sequence
 
@@ -199,87 +198,3 @@ def large(text: str, width: int, height: int) -> list[str]:
         line = "".join(("█" if char == "1" else " ") * 2 * size for char in pixels)
         lines += [line] * size
     return lines
-
-
-# Tables on a screen: columns drop out where there is no room.
-
-
-class Column(msgspec.Struct, frozen=True):
-    """A column before it is known how much room there is."""
-
-    key: str
-    head: str
-    cells: Sequence[Line]
-    rank: int = 0
-    """The rank: columns with the highest go first where there is no room; 0 stays."""
-    right: bool = False
-    least: int = 0
-    """Cells that it keeps for figures yet to come: a column that grows during a run
-    makes the whole screen be laid out again."""
-    most: int = sys.maxsize
-    """Cells that it takes at most; longer ones are cut."""
-    grows: bool = False
-    """True if it takes the room that the others leave; its cells are cut."""
-    tail: bool = False
-    """True if the end of a cut cell stays."""
-
-    @property
-    def width(self) -> int:
-        """Cells that it needs."""
-        longest = max((len(plain(cell)) for cell in self.cells), default=0)
-        longest = 0 if self.grows else min(longest, self.most)
-        return max(self.least, len(self.head), longest)
-
-
-class Table(msgspec.Struct, frozen=True):
-    columns: tuple[Column, ...] = ()
-    widths: tuple[int, ...] = ()
-    gap: int = 0
-    """Blanks between two columns."""
-
-    def head(self, place: int) -> str:
-        """Return the head of a column, aligned."""
-        head, width = self.columns[place].head, self.widths[place]
-        return head.rjust(width) if self.columns[place].right else head.ljust(width)
-
-    def cell(self, row: int, place: int) -> Line:
-        """A cell, cut and aligned."""
-        column, width = self.columns[place], self.widths[place]
-        line, size = column.cells[row], len(plain(column.cells[row]))
-        if column.tail and size > width:
-            return (Span("…"), *piece(line, size + 1 - width, size))
-        return self.aligned(cut(line, width), place)
-
-    def aligned(self, line: Line, place: int) -> Line:
-        """A text as wide as a column."""
-        blank = Span(" " * (self.widths[place] - len(plain(line))))
-        return (blank, *line) if self.columns[place].right else (*line, blank)
-
-    def lines(self) -> list[str]:
-        """The heads and the rows, without trailing blanks."""
-        places = range(len(self.columns))
-        rows = [[*map(self.head, places)]]
-        rows += [
-            [plain(self.cell(row, place)) for place in places]
-            for row in range(len(self.columns[0].cells))
-        ]
-        return [(" " * self.gap).join(row).rstrip() for row in rows]
-
-
-def fit(columns: Sequence[Column], width: int, gap: int = 2) -> Table:
-    """The columns for which there is room; the last that grows takes the rest."""
-    remaining, needed = list(columns), {column.key: column.width for column in columns}
-
-    def spare() -> int:
-        return width - sum(needed[column.key] + gap for column in remaining) + gap
-
-    while spare() < 0 and max(column.rank for column in remaining) > 0:
-        remaining.remove(max(remaining, key=lambda column: column.rank))
-    widths, more = [needed[column.key] for column in remaining], spare()
-    growing = [place for place, column in enumerate(remaining) if column.grows]
-    for place in growing:
-        share = more if place == growing[-1] else min(more, width // 6)
-        wider = max(len(remaining[place].head), widths[place] + share)
-        more -= share
-        widths[place] = min(wider, remaining[place].most)
-    return Table(tuple(remaining), tuple(widths), gap)

@@ -1,4 +1,4 @@
-"""Lines of spans: wrapped, cut and in tables."""
+"""Lines of spans: wrapped and cut."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.ui.text import Column, Span, cut, fit, fold, large, plain
+from jaxtui.ui.text import Span, cut, fold, large, plain
 
 SAYS = (Span("Out of memory:\tfree 5.03 ms, run `jaxtui devices` ", "bad"), Span("now"))
 
@@ -40,11 +40,7 @@ def test_any_text_is_folded_and_no_character_is_lost(text: str, width: int) -> N
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
-def test_a_cell_that_is_too_long_ends_in_an_ellipsis_or_begins_with_one() -> None:
-    cells = [(Span("much too long"),)]
-    for tail, shown in ((False, "much to…"), (True, "…oo long")):
-        found = fit([Column("notes", "", cells, grows=True, tail=tail)], 8)
-        assert plain(found.cell(0, 0)) == shown
+def test_a_line_that_is_too_long_ends_in_an_ellipsis() -> None:
     assert plain(cut((Span("ab"), Span("cd")), 3)) == "ab…"
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from jaxtui.core import format as fmt
 from jaxtui.core.model import CollectiveRates, Measurement
-from jaxtui.ui.text import Column, Line, Span
+from jaxtui.ui.report import Column
+from jaxtui.ui.text import Line, Span
 
 
 def rates_of(measured: Measurement | None) -> CollectiveRates | None:
@@ -27,24 +28,24 @@ def columns(measured: Sequence[Measurement | None]) -> Iterator[Column]:
         for m, rates in zip(measured, moved, strict=True)
     ]
     if any(queued):
-        yield _column("pipelined", "pipelined", 7, queued, "s")
+        yield _column("pipelined", 7, queued, "s")
     algorithm = [m.algorithm_bytes_per_second if m else None for m in moved]
-    yield _column("algbw", "algbw", 4, algorithm, "B/s")
+    yield _column("algbw", 4, algorithm, "B/s")
     bus = [m.bus_bytes_per_second if m else None for m in moved]
-    yield _column("busbw", "busbw", 1, bus, "B/s")
+    yield _column("busbw", 1, bus, "B/s")
     wrong: list[Line] = [
         (Span(str(m.wrong), "bad" if m.wrong else ""),)
         if m is not None and m.wrong is not None
         else ()
         for m in moved
     ]
-    yield Column("wrong", "wrong", wrong, rank=2, right=True, least=len("wrong"))
+    yield Column("wrong", wrong, rank=2, right=True, least=len("wrong"))
 
 
 def _column(
-    key: str, head: str, rank: int, values: Sequence[float | None], of: fmt.Quantity
+    key: str, rank: int, values: Sequence[float | None], of: fmt.Quantity
 ) -> Column:
     unit = fmt.shared((value or 0.0 for value in values), of)
-    cells: list[Line] = [(Span(unit.text(value)),) if value else () for value in values]
-    head = f"{head} {unit.name}".rstrip()
-    return Column(key, head, cells, rank=rank, right=True, least=len(head))
+    cells = [unit.text(value) if value else "" for value in values]
+    head = f"{key} {unit.name}".rstrip()
+    return Column(head, cells, rank=rank, right=True, least=len(head), key=key)

@@ -8,8 +8,7 @@ from jaxtui.core import format as fmt
 from jaxtui.core.model import USUAL_MODES, OpInfo
 from jaxtui.core.model.remark import Remark
 from jaxtui.core.selection import DTYPE_ALIASES
-from jaxtui.ui.report import Report, Rows, gather
-from jaxtui.ui.text import Column, Span
+from jaxtui.ui.report import Column, Report, Rows, gather, styled
 
 LEAST_SUMMARY = 30
 """Cells that what an op computes keeps while other columns can go."""
@@ -29,20 +28,19 @@ def report(ops: Sequence[OpInfo]) -> Report:
         (
             name,
             Column(
-                "summary",
                 "what it computes",
-                [(Span(op.summary),) for op in ops],
+                [op.summary for op in ops],
                 least=LEAST_SUMMARY,
                 grows=True,
             ),
             means,
             default,
-            Column("dtypes", "dtypes", [(Span(text),) for text in dtypes], rank=3),
+            Column("dtypes", dtypes, rank=3),
         )
     )
     return Report(
         title="ops",
-        verdict=(Span(f"{fmt.plural(len(ops), 'op')}.", "title"),),
+        verdict=styled(f"{fmt.plural(len(ops), 'op')}.", "title"),
         tables=(table,),
         notes=gather((op.name, _remarks(op)) for op in ops),
     )
@@ -51,15 +49,9 @@ def report(ops: Sequence[OpInfo]) -> Report:
 def columns(ops: Sequence[OpInfo]) -> tuple[Column, Column, Column]:
     """The names, what the sizes mean, and those that are taken by default."""
     return (
-        Column("op", "op", [(Span(op.name),) for op in ops]),
-        Column("size", "size is", [(Span(op.size_means),) for op in ops], rank=1),
-        Column(
-            "default",
-            "default",
-            [(Span(fmt.size(op.default)),) for op in ops],
-            rank=2,
-            right=True,
-        ),
+        Column("op", [op.name for op in ops]),
+        Column("size is", [op.size_means for op in ops], rank=1),
+        Column("default", [fmt.size(op.default) for op in ops], rank=2, right=True),
     )
 
 

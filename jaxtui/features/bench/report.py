@@ -42,8 +42,8 @@ from jaxtui.ui import words
 from jaxtui.ui.documents import MACHINE, Outcome, Results, encode, machine
 from jaxtui.ui.export import Contents, as_csv
 from jaxtui.ui.plot import Picture, dot
-from jaxtui.ui.report import Report, Rows, Statement, gather, markdown, svg
-from jaxtui.ui.text import Column, Line, Span, bar, fold, log_share
+from jaxtui.ui.report import Column, Report, Rows, Statement, gather, markdown, svg
+from jaxtui.ui.text import Line, Span, bar, fold, log_share
 
 _ENDS = {
     "target": "stopped: precise enough",
@@ -85,7 +85,7 @@ def report(
         rows = [(label, telling(remarks)) for label, remarks in rows]
         of_all = telling(of_all)
     columns = tuple(
-        replace(column, grows=False) if column.key == "notes" else column
+        replace(column, grows=False)
         for column in result_columns(run, room=room, swept=swept)
     )
     return Report(
@@ -267,7 +267,7 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     ]
     if any(ends):
         head = _confidence(summaries)
-        table.append(Column("interval", head, ends, rank=2, right=True, least=9))
+        table.append(Column(head, ends, rank=2, right=True, least=9, key="interval"))
     if room and (len(cases) > 1 or run.outcome is None):
         table.append(_bars(run, summaries, room))
     table += collectives.columns(measured)
@@ -276,14 +276,14 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     if any(case.case.mode == "numpy" for case in cases) and len(cases) > 1:
         cells = [_factor(against_numpy(case, run)) for case in cases]
         if any(cells) or run.outcome is None:
-            table.append(Column("factor", "× NumPy", cells, rank=4, right=True))
+            table.append(Column("× NumPy", cells, rank=4, right=True, key="factor"))
     dispatches = [one.dispatch if one else None for one in measured]
     if any(dispatches):
         # What only a wide screen has room for, and what is not known at all nowhere.
         unit = units.dispatch
         lines = [figure(one, unit) if one else () for one in dispatches]
         head = f"dispatch {unit.name}".rstrip()
-        table.append(Column("dispatch", head, lines, rank=7, right=True))
+        table.append(Column(head, lines, rank=7, right=True, key="dispatch"))
     for key, rank, texts in (
         (
             "peak",
@@ -297,13 +297,12 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
         ),
     ):
         if any(text not in ("", fmt.ABSENT) for text in texts):
-            lines = [(Span(text),) for text in texts]
-            table.append(Column(key, key, lines, rank=rank, right=True, least=6))
+            table.append(Column(key, texts, rank=rank, right=True, least=6))
     badges = [_badge(case, run) for case in cases]
     if any(map(any, badges)) or run.outcome is None:
         flags, labels = zip(*badges, strict=True)
-        table.append(Column("flags", "", flags, rank=1, least=2))
-        table.append(Column("notes", "", labels, rank=5, least=9, grows=True))
+        table.append(Column("", flags, rank=1, least=2, key="flags"))
+        table.append(Column("", labels, rank=5, least=9, grows=True, key="notes"))
     return table
 
 
@@ -318,7 +317,7 @@ def ready_column(run: Job) -> Column:
         for case, m in zip(run.cases, measured, strict=True)
     ]
     head = f"ready {unit.name}".rstrip()
-    return Column("ready", head, cells, right=True, least=len("sampling"))
+    return Column(head, cells, right=True, least=len("sampling"), key="ready")
 
 
 def status(case: CaseState) -> str:
@@ -339,27 +338,25 @@ def names(run: Job) -> Iterator[Column]:
         brief = {case.op: brief_name(case.op) for case in cases}
         plain = len(set(brief.values())) == len(brief)
         ops = [brief[case.op] if plain else short_name(case.op) for case in cases]
-        yield Column("op", "op", [(Span(name),) for name in ops])
+        yield Column("op", ops)
     if any(case.size for case in cases):
         sizes: list[Line] = [(Span(fmt.size(case.size), "value"),) for case in cases]
-        yield Column("size", "size", sizes, right=True)
+        yield Column("size", sizes, right=True)
     if "dtype" in differing:
-        dtypes: list[Line] = [
-            (Span(dtype_label(case.dtype, case.precision)),) for case in cases
-        ]
-        yield Column("dtype", "dtype", dtypes, rank=1)
+        dtypes = [dtype_label(case.dtype, case.precision) for case in cases]
+        yield Column("dtype", dtypes, rank=1)
     if "device" in differing:
-        yield Column("device", "device", [(Span(case.device),) for case in cases])
+        yield Column("device", [case.device for case in cases])
     measured = [one.measurement for one in run.cases]
     names = [(one and one.hostname) or "" for one in measured]
     if len({*names} - {""}) > 1:
-        yield Column("host", "host", [(Span(name),) for name in names], rank=2)
+        yield Column("host", names, rank=2)
     modes: list[Line] = []
     for case in cases:
         hosted = case.inputs == "host" and not case.on_host
         more = ", host" if "inputs" in differing and hosted else ""
         modes.append((Span(f"{case.mode}{more}", case.mode),))
-    yield Column("mode", "mode", modes)
+    yield Column("mode", modes)
 
 
 @cached_per_run
@@ -426,7 +423,7 @@ def _marks(run: Job, swept: Job) -> Column:
             continue
         place = labels.index(curves.label_of(case, swept))
         dots.append((Span(dot(place), f"series-{tints[place]}"),))
-    return Column("mark", "", dots)
+    return Column("", dots, key="mark")
 
 
 def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
@@ -445,7 +442,7 @@ def _bars(run: Job, summaries: Sequence[Summary | None], room: int) -> Column:
             if log:
                 share = log_share(s.median, shortest, longest)
             cells.append((Span(bar(share, room), bar_role(case)),))
-    return Column("bar", "log" if log else "", cells, rank=5, least=room)
+    return Column("log" if log else "", cells, rank=5, least=room, key="bar")
 
 
 def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
@@ -465,7 +462,7 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
         cells = [
             (Span(text, rate_role(m)),) for m, text in zip(measured, texts, strict=True)
         ]
-        return Column("rate", f"{queued}rate", cells, rank=3, right=True, least=12)
+        return Column(f"{queued}rate", cells, rank=3, right=True, least=12, key="rate")
     unit = units.bytes if moved else units.flops
     values = [
         (m.bytes_per_second if moved else m.flops_per_second) if m else None
@@ -478,7 +475,7 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
         else:
             cells.append((Span(fmt.ABSENT, "muted"),) if m and m.ready else ())
     head = f"{queued}{unit.name or 'rate'}" if flops or moved else "FLOP/s"
-    return Column("rate", head, cells, rank=3, right=True, least=7)
+    return Column(head, cells, rank=3, right=True, least=7, key="rate")
 
 
 def _confidence(summaries: Sequence[Summary | None]) -> str:

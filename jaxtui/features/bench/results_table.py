@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from rich.console import Group
 from rich.text import Text
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -25,8 +25,7 @@ from jaxtui.ui.app.dialogs import NotesScreen
 from jaxtui.ui.app.state import EMPTY, State
 from jaxtui.ui.report import UNLIMITED, AnyNote, Notes, as_text, styled
 from jaxtui.ui.sheet import Sheet
-from jaxtui.ui.text import fit
-from jaxtui.ui.widgets.grid import Grid
+from jaxtui.ui.table import Listing
 from jaxtui.ui.widgets.panel import Hint, Panel, hint
 
 _WIDE = 90
@@ -110,8 +109,8 @@ class Results(Panel):
         notes = hint(table, "select_cursor", about=label)
         self.set_title(f"results{whole}", [notes, *hints])
 
-    @on(Grid.Chosen)
-    def _chosen(self, event: Grid.Chosen) -> None:
+    @on(Listing.RowSelected)
+    def _chosen(self, event: Listing.RowSelected) -> None:
         """Show all that there is to say of the selected case."""
         event.stop()
         state = base(self).session.state
@@ -131,7 +130,7 @@ def _lines(state: State, width: int, *, full: bool) -> Iterator[Text | Notes]:
             yield from (styled(line, "muted") for line in ("", *original))
 
 
-class ResultsTable(Grid):
+class ResultsTable(Listing):
     """The run as a table; the row under the cursor is the selected case."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -150,7 +149,7 @@ class ResultsTable(Grid):
         if state.case_index != old.case_index:
             self._follow()
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         self.write()
 
     def write(self) -> None:
@@ -167,10 +166,8 @@ class ResultsTable(Grid):
             room = 7 if width < _WIDE else 12
             swept = curves_of(self.state) if view == "sweep" else None
             columns = bench.result_columns(run, swept=swept, room=room)
-        # A scrollbar may come, and every column has its gap.
-        gap = 1 if width < _WIDE else 2
-        table = fit(columns, width - 1 - gap, gap)
-        if self.draw_table(table, [str(index) for index in range(len(run.cases))]):
+        keys = [str(index) for index in range(len(run.cases))]
+        if self.show(columns, keys, gap=1 if width < _WIDE else 2):
             self._follow()
 
     def moved(self, key: str) -> None:
@@ -179,5 +176,4 @@ class ResultsTable(Grid):
             session.update(picked=(run.origin, int(key)))
 
     def _follow(self) -> None:
-        if self.cursor_row != self.state.case_index:
-            self.move_cursor(self.state.case_index)
+        self.follow(str(self.state.case_index))

@@ -5,14 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
-from msgspec.structs import replace
 from rich.console import Group, RenderableType
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.coordinate import Coordinate
-from textual.widgets import DataTable
 
 from jaxtui.core.model import CheckLevel
 from jaxtui.features.check.exam import Examination, begin
@@ -28,9 +25,10 @@ from jaxtui.features.check.report import (
 )
 from jaxtui.ui.app.base import BaseApp
 from jaxtui.ui.app.modal import modal_keys
-from jaxtui.ui.report import Notes, as_text
+from jaxtui.ui.report import Notes
 from jaxtui.ui.screen import ReportScreen
 from jaxtui.ui.sheet import Sheet
+from jaxtui.ui.table import Listing
 from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.device_table import DeviceMoved
 from jaxtui.ui.widgets.panel import Panel, ScrollPanel, hint
@@ -57,8 +55,7 @@ class CheckScreen(ReportScreen):
     CheckScreen {
         #check-upper { height: auto; max-height: 50%; }
         #check-devices { width: 3fr; height: auto; max-height: 100%; }
-        DataTable { height: auto; max-height: 100%; background: transparent; }
-        .datatable--header { background: transparent; }
+        Listing { height: auto; max-height: 100%; }
         #check-map { width: 2fr; height: 100%; }
         #check-figures { height: 1fr; }
         &.-narrow #check-map { display: none; }
@@ -74,7 +71,7 @@ class CheckScreen(ReportScreen):
         self.one_device = False
         """Only the figures of the device at the cursor are shown."""
         self._judged: tuple[Examination | None, Checked] | None = None
-        self.table: DataTable[object] = DataTable(cursor_type="row", cell_padding=0)
+        self.table = Listing()
         self.chips = ChipMap()
 
     def body(self) -> ComposeResult:
@@ -116,11 +113,11 @@ class CheckScreen(ReportScreen):
         self.one_device = not self.one_device
         self.redraw()
 
-    @on(DataTable.RowHighlighted)
+    @on(Listing.RowHighlighted)
     def _select(self) -> None:
         self.redraw()
 
-    @on(DataTable.RowSelected)
+    @on(Listing.RowSelected)
     def _enter(self) -> None:
         self.action_device()
 
@@ -141,7 +138,8 @@ class CheckScreen(ReportScreen):
         self.query_one("#check-upper").display = len(devices) > 1
         found, title = check.tests, f"check · {check.level}"
         if len(devices) > 1:
-            self._draw_devices(check)
+            names = [device.name for device in devices]
+            self.table.show(grid(check, exam).columns, names)
             device = devices[self.table.cursor_row]
             self.chips.show(devices, device.name, marks(check, devices))
             if self.one_device:
@@ -163,30 +161,6 @@ class CheckScreen(ReportScreen):
         parts += ["", figures(found, devices)] if found else []
         parts += ["", Notes(rest)] if rest else []
         self.query_one("#check-report", Sheet).content = Group(*parts)
-
-    def _draw_devices(self, check: Checked) -> None:
-        """A row for each device, as wide as there is room."""
-        room = self.query_one("#check-devices").content_size.width - 2
-        columns = replace(grid(check, self._exam), gap=1).fitting(max(room, 20))
-        heads = [column.head for column in columns]
-        count = len(columns[0].cells)
-        table = self.table
-        if [str(c.label).strip() for c in table.ordered_columns] != heads or (
-            table.row_count != count
-        ):
-            row = table.cursor_row
-            table.clear(columns=True)
-            for column in columns:
-                table.add_column(column.head, width=column.width + 1)
-            for _ in range(count):
-                table.add_row(*[""] * len(columns))
-            table.move_cursor(row=row)
-        for place, column in enumerate(columns):
-            for row, cell in enumerate(column.cells):
-                text = as_text(cell)
-                at = Coordinate(row, place)
-                if table.get_cell_at(at) != text:
-                    table.update_cell_at(at, text)
 
 
 def open_check(app: BaseApp, level: CheckLevel) -> None:

@@ -19,8 +19,9 @@ from jaxtui.ui import chipmap, words
 from jaxtui.ui.app.base import base
 from jaxtui.ui.app.pane import bindings
 from jaxtui.ui.app.state import State
+from jaxtui.ui.report import Column, fitting
 from jaxtui.ui.sheet import Sheet
-from jaxtui.ui.text import Column, fit, plain
+from jaxtui.ui.text import plain
 from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.device_table import DeviceTable
 from jaxtui.ui.widgets.panel import Panel, hint, hints_width
@@ -145,7 +146,7 @@ class Hardware(Horizontal):
         beside.display = roomy and mapped
         if device is None:
             head = "no engine" if state.engine == "failed" else "JAX is starting"
-            self.table.show((), (Column("id", head, ()),), None)
+            self.table.show([Column(head, ())], ())
             self.styles.height = 3
             return
         hints = [
@@ -161,11 +162,12 @@ class Hardware(Horizontal):
             width = max(words, width - beside_width)
         source = every, products, marked, width
         if source != self._source:
-            columns = fit(devices.columns(every, products, marked), width - 6).columns
-            self._source, self._columns = source, columns
+            columns = devices.columns(every, products, marked)
+            fit = tuple(column for column, _ in fitting(columns, width - 6))
+            self._source, self._columns = source, fit
         columns = self._columns
         names = tuple(one.name for one in every)
-        self.table.show(names, columns, device.name, 2)
+        self.table.show_devices(names, columns, device.name)
         panel = self.query_one("#devices-panel", Panel)
         panel.set_title(title, hints)
         wide = max(sum(one.width + 2 for one in columns) + 3, words)

@@ -18,7 +18,7 @@ from jaxtui.machine import topologies
 from jaxtui.ui import chipmap
 from jaxtui.ui.app.base import BaseApp
 from jaxtui.ui.app.modal import Modal, modal_keys
-from jaxtui.ui.text import fit
+from jaxtui.ui.report import fitting
 from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.choice import ChoicePopup, Entry
 from jaxtui.ui.widgets.device_table import DeviceMoved, DeviceTable
@@ -111,8 +111,10 @@ class RecordedScreen(Modal):
         width = self.size.width
         if not self.is_mounted or not width:
             return
-        columns = fit(devices.columns(self._devices), width // 2 - 2).columns
-        self._table.show([item.name for item in self._devices], columns, self.selected)
+        room = width // 2 - 2
+        columns = [c for c, _ in fitting(devices.columns(self._devices), room)]
+        names = [item.name for item in self._devices]
+        self._table.show_devices(names, columns, self.selected)
         self._map.show(self._devices, self.selected, {})
         panel = self.query_one("#recorded-devices", Panel)
         title = f"devices · {devices.title(self._devices)}"

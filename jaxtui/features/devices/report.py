@@ -18,8 +18,8 @@ from jaxtui.features.devices.load import NEARLY_FULL
 from jaxtui.machine.topologies import FAMILIES
 from jaxtui.ui import chipmap
 from jaxtui.ui.documents import machine
-from jaxtui.ui.report import Report, Rows, gather
-from jaxtui.ui.text import Column, Line, Span, fold, meter
+from jaxtui.ui.report import Column, Report, Rows, gather
+from jaxtui.ui.text import Line, Span, fold, meter
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""
@@ -59,7 +59,7 @@ def report(
     tables = [Rows(listed)]
     if not many and any(device.coords for device in devices):
         drawn = chipmap.render(chipmap.layout(devices), MAP_COLUMNS, MAP_LINES)
-        tables.append(Rows((Column("map", "", drawn, grows=True),)))
+        tables.append(Rows((Column("", drawn, grows=True),)))
     simulated = any(device.simulated for device in devices)
     return Report(
         title=title(devices),
@@ -167,8 +167,8 @@ def _total(devices: Sequence[Device]) -> dict[str, int] | None:
 
 def _column(name: str, rank: int, texts: Iterable[str]) -> Column | None:
     """A column of plain texts; ``None`` if all of them are empty."""
-    cells = tuple((Span(text),) if text else () for text in texts)
-    return Column(name, name, cells, rank) if any(cells) else None
+    cells = tuple(texts)
+    return Column(name, cells, rank=rank) if any(cells) else None
 
 
 def _marked(name: str, marked: Collection[str]) -> str:
@@ -216,7 +216,7 @@ def _memory(devices: Sequence[Device]) -> Column | None:
             if share >= NEARLY_FULL:
                 drawn = Span(drawn.text, "danger")
             cells.append((drawn, track, Span(" "), figure))
-    return Column("memory", "memory", cells, rank=2)
+    return Column("memory", cells, rank=2)
 
 
 def _rates(
@@ -242,8 +242,8 @@ def _rates(
         (Span(f"{PRODUCT} {one.of}", "muted"),) if one else () for one in products
     ]
     return (
-        Column("rate", head, cells, rank=3, right=True),
-        Column("of", "of", of, rank=9),
+        Column(head, cells, rank=3, right=True, key="rate"),
+        Column("of", of, rank=9),
     )
 
 

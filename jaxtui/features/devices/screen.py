@@ -209,8 +209,8 @@ class DevicesPane(CasePane):
         if selected is None or selected.name != event.name:
             self.session.update(cursor=event.name)
 
-    @on(DeviceTable.Chosen)
-    def _enter(self, event: DeviceTable.Chosen) -> None:
+    @on(DeviceTable.RowSelected)
+    def _enter(self, event: DeviceTable.RowSelected) -> None:
         event.stop()
         self.perform("run")
 

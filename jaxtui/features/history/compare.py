@@ -395,15 +395,7 @@ def _cases(pairs: Sequence[Pair]) -> Rows:
     names = [bench.shared_facts(run)]
     if (first, second) != LABELS:
         names += [f"A: {first}", f"B: {second}"]
-    columns = [
-        Column(
-            name.head,
-            [Text.assemble(*((s.text, s.role) for s in cell)) for cell in name.cells],
-            right=name.right,
-            rank=name.rank,
-        )
-        for name in bench.names(run)
-    ]
+    columns = [*bench.names(run)]
     for label, side in zip(LABELS, zip(*clocks, strict=True), strict=True):
         cells = [unit.whole(clock.median) if clock else fmt.ABSENT for clock in side]
         columns.append(Column(label, cells, rank=2, right=True))

@@ -152,11 +152,6 @@ class HistoryTable(Listing):
         """Id of the measurement under the cursor."""
         return int(self.key_here) if self.key_here else None
 
-    def action_select_cursor(self) -> None:
-        super().action_select_cursor()
-        if not self.row_count:  # an empty table selects nothing, and says nothing
-            self.query_ancestor(HistoryPane).perform("take")
-
     def show_past(self, past: Past) -> None:
         """Show these rows; what is on screen already stays."""
         before, self._past = self._past, past

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
 from rich.text import Text
 
 from jaxtui.core import format as fmt
@@ -23,12 +24,12 @@ from jaxtui.features.roofline.judge import (
 )
 from jaxtui.features.roofline.messages import Place, Roofline
 from jaxtui.features.roofline.picture import letters, picture, quantity_of, rate_text
-from jaxtui.ui import text, words
+from jaxtui.ui import words
 from jaxtui.ui.documents import FailureRow
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.plot import COLORS
 from jaxtui.ui.report import Column, Report, Rows, gather, of_host
-from jaxtui.ui.text import Line, Span
+from jaxtui.ui.text import Line, Span, bar
 
 BAR = 16
 """Cells of a bar in a report."""
@@ -67,7 +68,8 @@ def report(roofline: Roofline, state: State) -> Report:
     notes = [*roofline.notes, *roof_notes(roofs)]
     if run is not None and run.cases:
         under = places(run, roofs)
-        tables.append(_rows(columns(run, under, BAR)))
+        shown = columns(run, under, BAR)
+        tables.append(Rows([replace(column, grows=False) for column in shown]))
         notes += _notes(run, under)
     return Report(
         title=f"roofline of {roofs.device}",
@@ -156,23 +158,7 @@ def _roofs(roofs: Sequence[Roof]) -> Rows:
     )
 
 
-def _rows(columns: Sequence[text.Column]) -> Rows:
-    """The columns of the tab Bench as a table of a report."""
-    return Rows(
-        [
-            Column(
-                column.head,
-                [Text.assemble(*((x.text, x.role) for x in y)) for y in column.cells],
-                right=column.right,
-                rank=column.rank,
-                least=column.least,
-            )
-            for column in columns
-        ]
-    )
-
-
-def columns(run: Job, places: Sequence[Place | None], room: int) -> list[text.Column]:
+def columns(run: Job, places: Sequence[Place | None], room: int) -> list[Column]:
     """The columns of the cases, from left to right; ``room`` is that of a bar."""
     rated = [place.rate for place in places if place and place.intensity]
     unit = fmt.shared([rate for rate in rated if rate], "FLOP/s")
@@ -181,8 +167,8 @@ def columns(run: Job, places: Sequence[Place | None], room: int) -> list[text.Co
         for case, place, letter in zip(run.cases, places, letters(places), strict=True)
     ]
 
-    def column(key: str, head: str, **more: Any) -> text.Column:
-        return text.Column(key, head, [row.get(key, ()) for row in rows], **more)
+    def column(key: str, head: str, **more: Any) -> Column:
+        return Column(head, [row.get(key, ()) for row in rows], **more, key=key)
 
     queued = f"queued {unit.name or 'rate'}"  # unlike ``ready`` beside it
     return [
@@ -217,7 +203,7 @@ def _cells(
         "intensity": (Span(intensity),),
         "rate": (Span(speed, role),),
         "share": (Span(fmt.percent(place.share), role),) if limited else (),
-        "bar": (Span(text.bar(place.share or 0.0, room), bar_role(case)),),
+        "bar": (Span(bar(place.share or 0.0, room), bar_role(case)),),
         "limit": (Span(limit),),
     }
 

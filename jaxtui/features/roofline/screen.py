@@ -22,8 +22,7 @@ from jaxtui.features.roofline.picture import picture
 from jaxtui.ui import words
 from jaxtui.ui.app.base import BaseApp
 from jaxtui.ui.plot import Color, Picture
-from jaxtui.ui.report import Statement
-from jaxtui.ui.text import Column
+from jaxtui.ui.report import Column, Statement
 
 SECONDS = Roofs(device="", dtypes=()).budget
 """Seconds for measuring the roofs of a device; compiling comes on top."""

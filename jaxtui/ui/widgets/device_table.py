@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from textual.message import Message
 
-from jaxtui.ui.text import Column, Table
-from jaxtui.ui.widgets.grid import Grid
+from jaxtui.ui.report import Column
+from jaxtui.ui.table import Listing
 
 
 class DeviceMoved(Message):
@@ -18,32 +18,25 @@ class DeviceMoved(Message):
         self.name = name
 
 
-class DeviceTable(Grid):
+class DeviceTable(Listing):
     """A row per device; the row under the cursor is the selected device."""
 
-    def show(
-        self,
-        names: Sequence[str],
-        columns: Sequence[Column],
-        selected: str | None,
-        gap: int = 2,
+    def show_devices(
+        self, names: Sequence[str], columns: Sequence[Column], selected: str
     ) -> None:
-        """Draw the devices; only cells that changed, where the columns are the same.
+        """Draw the devices that differ.
 
         Args:
             names: of the devices, one for each cell of a column.
-            columns: all of which fit.
+            columns: of the devices.
             selected: the device at the cursor.
-            gap: blanks between columns.
         """
         # Whoever moves the cursor of this table is ahead of the snapshot, which would
         # draw it back.
         ahead = self.has_focus and self.key_here in names
-        if columns is not self.drawn.columns or tuple(names) != self.keys:
-            table = Table(tuple(columns), tuple(c.width for c in columns), gap)
-            self.draw_table(table, names)
-        if selected in self.keys and selected != self.key_here and not ahead:
-            self.move_cursor(self.keys.index(selected))
+        self.show(columns, names, gap=2)
+        if not ahead:
+            self.follow(selected)
 
     def moved(self, key: str) -> None:
         self.post_message(DeviceMoved(key))

@@ -392,7 +392,7 @@ async def test_lists_are_filtered_marked_and_left() -> None:
 async def test_the_results_fit(size: tuple[int, int]) -> None:
     async with ran(size=size) as (app, pilot):
         table, plot = app.query_one(ResultsTable), app.query_one(PlotReader)
-        assert len(table.keys) == 8
+        assert table.row_count == 8
         assert not table.show_horizontal_scrollbar
         assert table.virtual_size.width <= table.size.width
         text = lines(app, "ResultsTable")

@@ -15,7 +15,7 @@ from jaxtui.features.check.exam import Examination, begin, of_level
 from jaxtui.features.check.messages import Checked
 from jaxtui.features.check.report import LEAST_SAID, OUTCOME
 from jaxtui.ui.chipmap import layout, render
-from jaxtui.ui.report import Report, Rows, as_text, terminal
+from jaxtui.ui.report import Report, Rows, as_text, fitting, terminal
 from jaxtui.ui.text import Line, plain
 from tests.core.figures import crowded, expected, reading, skipped, wrong
 from tests.fake_engine import tpu_devices
@@ -268,8 +268,8 @@ def test_no_line_is_wider_than_there_is_room(width: int) -> None:
 
 
 def heads(exam: Examination, width: int) -> list[str]:
-    columns = view.grid(document(exam), exam).fitting(width)
-    return [column.head for column in columns[1:]]
+    columns = fitting(view.grid(document(exam), exam).columns, width)
+    return [column.head for column, _ in columns[1:]]
 
 
 def row(exam: Examination, name: str) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from textual.pilot import Pilot
 
 from jaxtui.core.model import Experiment
+from jaxtui.features.bench.choices import rates_shown
 from jaxtui.features.bench.form import CaseForm
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
-from tests.ui.app.driving import app_on, border, until, until_done, until_ready
+from tests.ui.app.driving import app_on, border, lines, until, until_done, until_ready
 
 WIDE = (120, 40)
 
@@ -34,7 +35,7 @@ async def test_marked_devices_are_those_of_the_next_run() -> None:
         await mark(pilot, app, 0, 3, 5)
         assert app.session.state.chosen == ("tpu:0", "tpu:3", "tpu:5")
         await until(pilot, lambda: "5*" in app.query_one(ChipMap).text)
-        assert "tpu:3*" in app.query_one(DeviceTable).text
+        assert "tpu:3*" in lines(app, "DeviceTable")
         # The mark is taken back where it is.
         await pilot.press("space")
         assert app.session.state.chosen == ("tpu:0", "tpu:3")
@@ -61,7 +62,7 @@ async def test_the_map_goes_through_the_rates() -> None:
         await mark(pilot, app, *range(8))
         await pilot.press("enter")
         await until_done(pilot, app)
-        rates = app.state.rates
+        rates = rates_shown(app.state)
         assert [one.quantity for one in rates] == ["FLOP/s", "B/s"]
         assert len(rates[0].by_device) == 8
         seen = []

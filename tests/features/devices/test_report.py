@@ -12,7 +12,8 @@ from jaxtui.features.devices.report import Product
 from jaxtui.machine import topologies
 from jaxtui.ui.app.state import EMPTY
 from jaxtui.ui.findings import failure_lines
-from jaxtui.ui.text import Column, Line, fit, plain
+from jaxtui.ui.report import Column, as_text, fitting
+from jaxtui.ui.text import Line, plain
 from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.records import told
@@ -28,19 +29,19 @@ RATES = {
 def names(
     devices: tuple[Device, ...], width: int, rates: dict[str, Product] | None = None
 ) -> list[str]:
-    return [one.key for one in fitted(devices, width, rates)]
+    return [one.key or one.head for one in fitted(devices, width, rates)]
 
 
 def fitted(
     devices: tuple[Device, ...],
     width: int,
     rates: dict[str, Product] | None = None,
-) -> tuple[Column, ...]:
-    return fit(view.columns(devices, rates), width - 2).columns
+) -> list[Column]:
+    return [column for column, _ in fitting(view.columns(devices, rates), width - 2)]
 
 
 def rows(column: Column) -> list[str]:
-    return [plain(cell) for cell in column.cells]
+    return [as_text(cell).plain for cell in column.cells]
 
 
 def text(lines: list[Line]) -> str:
@@ -78,7 +79,7 @@ def test_columns_that_tell_something_and_fit(
 
 
 def test_rates_and_memory_are_in_one_unit_each() -> None:
-    shown = {one.key: one for one in fitted(TPUS, 58, RATES)}
+    shown = {one.key or one.head: one for one in fitted(TPUS, 58, RATES)}
     assert list(shown) == ["id", "coords", "memory", "rate"]
     assert names(TPUS, 90, RATES)[-2:] == ["rate", "of"]
     assert shown["rate"].head == "bfloat16 TFLOP/s"
@@ -87,11 +88,10 @@ def test_rates_and_memory_are_in_one_unit_each() -> None:
     full = msgspec.structs.replace(
         TPUS[0], memory={"bytes_in_use": 96, "bytes_limit": 100}
     )
-    (column,) = [one for one in fitted((full,), 70) if one.key == "memory"]
-    assert {span.role for span in column.cells[0]} >= {"danger"}
-    slow = {
-        one.key: one for one in fitted(TPUS, 90, {"tpu:0": Product(0.8e9, "9 int8")})
-    }
+    (column,) = [one for one in fitted((full,), 70) if one.head == "memory"]
+    assert {span.style for span in as_text(column.cells[0]).spans} >= {"danger"}
+    int8 = {"tpu:0": Product(0.8e9, "9 int8")}
+    slow = {one.key or one.head: one for one in fitted(TPUS, 90, int8)}
     assert (slow["rate"].head, rows(slow["rate"])[0].strip()) == (
         "int8 MFLOP/s",
         "800",
@@ -161,7 +161,7 @@ def test_many_devices_are_listed_by_host() -> None:
         for one in topologies.compute(Topology(name="tpu7x:4x4x4"))
     ]
     (table,) = view.report(None, devices).tables
-    shown = {column.key: rows(column) for column in table.columns}
+    shown = {column.head: rows(column) for column in table.columns}
     assert list(shown) == ["process", "host", "devices", "ids", "memory"]
     assert [column[3] for column in shown.values()] == [
         *("3", "w3", "8", "20-23, 28-31"),
@@ -171,7 +171,7 @@ def test_many_devices_are_listed_by_host() -> None:
     # Half of them are listed one by one, and drawn.
     table, drawn = view.report(None, devices[:64]).tables
     assert len(table.columns[0].cells) == 64
-    assert drawn.columns[0].key == "map"
+    assert drawn.columns[0].grows
     # So are all of one host.
     (table,) = view.report(None, cpu_devices(65)).tables
     assert len(table.columns[0].cells) == 65

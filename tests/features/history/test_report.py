@@ -10,7 +10,7 @@ import pytest
 from jaxtui.core.history.store import Entry, Page, Row
 from jaxtui.core.model import Remark
 from jaxtui.features.history import report as history
-from jaxtui.ui.report import Rows, as_text, written
+from jaxtui.ui.report import Rows, as_text, fitting, written
 from tests.core.history.making import DEVICE, HOST, measurement
 
 NOON = 1_790_000_000.0
@@ -50,7 +50,7 @@ ROWS = (
 )
 def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
     table = Rows(history.columns(ROWS), gap=1)
-    heads = [column.head.split()[0] for column in table.fitting(width)]
+    heads = [column.head.split()[0] for column, _ in fitting(table.columns, width, 1)]
     assert heads == names.replace("rate", "queued").split()
     lines = written(table, width).split("\n")[1:]
     assert len(lines) == len(ROWS)

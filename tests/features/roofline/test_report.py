@@ -43,9 +43,10 @@ from jaxtui.features.roofline.screen import (
     message,
     statements,
 )
-from jaxtui.ui import text, words
+from jaxtui.ui import words
 from jaxtui.ui.plot import SERIES, Picture
 from jaxtui.ui.report import terminal
+from jaxtui.ui.text import Line, plain
 from tests import records
 from tests.core.figures import (
     BFLOAT16,
@@ -209,9 +210,9 @@ def under(*cases: CaseState, limits: RoofsMeasured = LIMITS) -> State:
     return State(jobs={"bench": run, "roofs": known})
 
 
-def row(case: CaseState, limits: RoofsMeasured = LIMITS) -> dict[str, text.Line]:
+def row(case: CaseState, limits: RoofsMeasured = LIMITS) -> dict[str, Line]:
     shown = columns(under(case, limits=limits), 0, wide=False)
-    return {one.key: one.cells[0] for one in shown}
+    return {one.key or one.head: one.cells[0] for one in shown}
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_a_row_says_what_limits_a_case(
     figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=rate)
     limits = roofs(MEMORY, ARITHMETIC, cache=cache)
     found = row(CaseState(case(), measurement=figures), limits)
-    texts = [text.plain(found[key]) for key in ("letter", "limit", "share")]
+    texts = [plain(found[key]) for key in ("letter", "limit", "share")]
     limits_it = limited in ("memory", "something else")
     share = f"{100 * rate * 6 / 20e9:.0f} %" if limits_it else ""
     assert texts == ["A", limited, share]
@@ -247,7 +248,7 @@ def test_what_rests_on_an_uncertain_figure_says_so(
     found = row(CaseState(case(), measurement=figures), limits or roofs())
     assert {span.role for span in found["rate"]} == {"unknown"}
     if limits is not None:
-        assert text.plain(found["limit"]) == "uncertain"
+        assert plain(found["limit"]) == "uncertain"
         assert place(figures, limits).uncertain
 
 
@@ -255,7 +256,7 @@ def test_a_roof_that_is_not_known_limits_nothing_for_sure() -> None:
     figures = records.measurement(case(), flops=2e6, bytes=12e6, flops_per_second=3e9)
     wide = roofs(bandwidth(20e9, ci_low=9e9, ci_high=38e9), ARITHMETIC)
     found = row(CaseState(case(), measurement=figures), wide)
-    assert text.plain(found["limit"]) == "uncertain"
+    assert plain(found["limit"]) == "uncertain"
 
 
 @pytest.mark.parametrize(("mode", "role"), [("numpy", "bar-numpy"), ("jit", "bar-jit")])

@@ -158,8 +158,8 @@ async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
         assert app.state.view is None
         app.session.update(view="roofline")
         await until(pilot, lambda: notes(app).startswith("compute bound"))
-        table = app.query_one(ResultsTable)
-        letters = [line.split()[0] for line in table.text.splitlines()[1:3]]
+        table = lines(app, "ResultsTable")
+        letters = [line.split()[0] for line in table.splitlines()[1:3]]
         assert letters == ["A", "B"]
 
 
