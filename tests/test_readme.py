@@ -27,6 +27,9 @@ PRINTED = {
 """The lines of each recorded run, its command first, as ``tests/golden`` checks it."""
 
 
+LAUNCHED = "(?:srun |mpirun -n 4 )?"
+
+
 def command(name: str) -> str:
     """The shell line under ``<!-- NAME command -->``."""
     text = README.read_text(encoding="utf-8")
@@ -38,9 +41,9 @@ def command(name: str) -> str:
 def typed(page: Path) -> list[str]:
     """The arguments of each command of jaxtui that a page shows."""
     text = page.read_text(encoding="utf-8")
-    code = re.findall(r"(?<!`)`(?:srun )?(jaxtui(?: [^`]*)?)`(?!`)", text)
+    code = re.findall(rf"(?<!`)`{LAUNCHED}(jaxtui(?: [^`]*)?)`(?!`)", text)
     for block in re.findall(r"```(?:sh|console)\n(.*?)```", text, re.DOTALL):
-        code += re.findall(r"^(?:\$ )?(?:[a-z]+ (?:-n 4 )?)?(jaxtui .*)", block, re.M)
+        code += re.findall(rf"^(?:\$ )?{LAUNCHED}(jaxtui .*)", block, re.M)
     return [line.removeprefix("jaxtui").partition(" > ")[0] for line in code]
 
 
@@ -122,6 +125,13 @@ def test_every_command_is_in_the_readme() -> None:
     assert {line.split(maxsplit=1)[0] for line in typed(README) if line} >= set(
         cli.COMMANDS
     )
+
+
+def test_every_command_of_a_wheel_is_run_before_it_is_published() -> None:
+    release = (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    smoke = (ROOT / ".github" / "smoke").read_text(encoding="utf-8")
+    assert ".github/smoke" in release
+    assert {*re.findall(r"^jaxtui (\w+)", smoke, re.M)} == {*cli.COMMANDS}
 
 
 def test_every_command_and_every_option_has_help() -> None:

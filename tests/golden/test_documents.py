@@ -75,7 +75,8 @@ SCENARIOS = {
 """By name: the transcript, if an engine is needed, and what is typed.
 
 ``KEPT`` is the data folder: it begins as a copy of ``kept``, which a version of
-November 2026 wrote (history, documents) and no later one may fail to read.
+November 2026 wrote (history, documents) and no later one may fail to read, with the
+program that the README audits and profiles. The README shows ``readme_*``.
 """
 
 
