@@ -26,6 +26,7 @@ from jaxtui.core.model import (
 from jaxtui.core.processes import fold
 from jaxtui.core.state import CaseState, begin_run, reduce
 from jaxtui.features.bench import report as bench
+from jaxtui.features.bench.choices import disturbed
 from jaxtui.features.bench.figures import against_numpy, numpy_of
 from jaxtui.ui import report, words
 from jaxtui.ui.app import status
@@ -235,5 +236,5 @@ def test_every_face_tells_it_once() -> None:
         "memcpy": (),
         "inline": ("selu 9 jit",),
     }
-    assert replace(EMPTY, jobs={"bench": RUN}).run_disturbed
-    assert not EMPTY.run_disturbed
+    assert disturbed(replace(EMPTY, jobs={"bench": RUN}))
+    assert not disturbed(EMPTY)
