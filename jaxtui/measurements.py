@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import overload
 
-from jaxtui.core.model import Host, Measurement, Remark
+from jaxtui.core.model import Host, Measurement
+from jaxtui.core.model.document import Note
 from jaxtui.core.state import Job
 from jaxtui.core.text import visible
+from jaxtui.features.bench.messages import FailureRow, Results
 from jaxtui.features.bench.report import report
-from jaxtui.ui.documents import MACHINE, FailureRow, Results, encode, machine
-from jaxtui.ui.export import as_csv
+from jaxtui.features.bench.spreadsheet import as_csv
+from jaxtui.ui.documents import MACHINE, encode, machine
 from jaxtui.ui.report import markdown, terminal
 
 
@@ -37,7 +39,7 @@ class Measurements(Sequence[Measurement]):
         return self._results.host
 
     @property
-    def notes(self) -> tuple[Remark, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """Notes on the whole run; a measurement has those that differ."""
         return self._results.notes
 

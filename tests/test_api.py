@@ -23,8 +23,8 @@ import jaxtui
 from jaxtui.core.engine.client import EngineUnavailableError
 from jaxtui.core.history.store import History
 from jaxtui.core.model import HOST, EngineFailed, SelectionError
+from jaxtui.features.bench.messages import Results
 from jaxtui.measurements import Measurements
-from jaxtui.ui.documents import Results
 from tests.fake_engine import FakeEngine
 from tests.records import summary, told
 

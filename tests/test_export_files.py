@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from jaxtui.core.model import Case, Failure
+from jaxtui.features.bench.messages import Results
+from jaxtui.features.bench.spreadsheet import CSV as COLUMNS
+from jaxtui.features.bench.spreadsheet import as_csv
 from jaxtui.ui import report as render
-from jaxtui.ui.documents import Results
-from jaxtui.ui.export import CSV as COLUMNS
 from jaxtui.ui.export import (
     ExistsError,
     ExportError,
-    as_csv,
     check,
     csv_text,
     file_stem,

@@ -15,11 +15,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import Any
 
-from jaxtui.core.model import PHASES, Case, Measurement, Remark
+from jaxtui.core.model import Case
 from jaxtui.core.model.own import is_own, parts
 from jaxtui.core.places import write_whole
 from jaxtui.core.text import ended, visible
-from jaxtui.ui.documents import Results
 
 FORMATS = (".json", ".csv", ".md", ".svg", ".py")
 """The endings of files: every figure, a row per case in base units, the report, the
@@ -30,51 +29,6 @@ Contents = Mapping[str, Callable[[], str]]
 
 MANY = 2
 """The number of ops or dtypes named in a file's name; more are counted."""
-
-CASE = ("op", "size", "dtype", "precision", "device", "mode", "inputs")
-
-CLOCK = (
-    "median",
-    "ci_low",
-    "ci_high",
-    "confidence",
-    "mean",
-    "p10",
-    "p90",
-    "p99",
-    "max",
-    "n",
-)
-"""The fields of a clock; seconds but for ``n``, the number of calls."""
-
-RATES = (
-    "pipelined_seconds",
-    "flops",
-    "bytes",
-    "flops_per_second",
-    "bytes_per_second",
-    "error_vs_float64",
-)
-
-TIMES_NUMPY = ("times_numpy", "times_numpy_low", "times_numpy_high")
-"""The speed-up over NumPy, and the ends of its interval."""
-
-CSV = (
-    *CASE,
-    *(f"ready_{name}" for name in CLOCK),
-    "dispatch_median",
-    *RATES,
-    *(f"{phase}_seconds" for phase in PHASES),
-    "stopped",
-    "notes",
-    "run_notes",
-    "failure",
-    "hostname",
-    "jax",
-    *TIMES_NUMPY,
-    "processes",
-)
-"""The columns, in order."""
 
 FORMULA = ("=", "+", "-", "@", "\t")
 """Characters that begin a formula in a spreadsheet."""
@@ -195,25 +149,6 @@ def of_cases(cases: Sequence[Case]) -> str:
 # Tables.
 
 
-def as_csv(results: Results) -> str:
-    """A row per case in base units, after a row of names; absent facts are empty."""
-    host = results.host
-    shared: dict[str, Any] = {"run_notes": _flags(results.notes)}
-    if host:
-        shared |= {"hostname": host.hostname, "jax": host.jax}
-    rows = [
-        _csv_row(m) | shared | ({"hostname": m.hostname} if m.hostname else {})
-        for m in results.measurements
-    ]
-    rows += [
-        {name: getattr(failure.case, name) for name in CASE}
-        | {"failure": failure.text}
-        | shared
-        for failure in results.failures
-    ]
-    return csv_text(CSV, rows)
-
-
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     """A line per row, after a line of names.
 
@@ -230,24 +165,3 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
 def _cell(value: Any) -> Any:
     is_formula = isinstance(value, str) and value.startswith(FORMULA)
     return f"'{value}" if is_formula else value
-
-
-def _csv_row(measurement: Measurement) -> dict[str, Any]:
-    row: dict[str, Any] = {name: getattr(measurement.case, name) for name in CASE}
-    if measurement.ready:
-        row |= {f"ready_{name}": getattr(measurement.ready, name) for name in CLOCK}
-    if measurement.dispatch:
-        row["dispatch_median"] = measurement.dispatch.median
-    if times := measurement.times_numpy:
-        row |= dict(
-            zip(TIMES_NUMPY, (times.median, times.low, times.high), strict=True)
-        )
-    if measurement.processes:
-        row["processes"] = measurement.processes.n
-    row |= {name: getattr(measurement, name) for name in RATES}
-    row |= {f"{phase}_seconds": getattr(measurement.phases, phase) for phase in PHASES}
-    return row | {"stopped": measurement.stopped, "notes": _flags(measurement.notes)}
-
-
-def _flags(notes: Sequence[Remark]) -> str:
-    return " ".join(note.code for note in notes)

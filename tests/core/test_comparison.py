@@ -9,7 +9,8 @@ import pytest
 
 from jaxtui.core.comparison import Comparison, Side, compare, compare_turns, pairs
 from jaxtui.core.model import Processes, Remark, SourceCode
-from jaxtui.ui.documents import Results, encode, read
+from jaxtui.features.bench.messages import Results, read
+from jaxtui.ui.documents import encode
 from tests.core.history.making import DEVICE, HOST, measurement
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from jaxtui.core.model.base import Record
 from jaxtui.core.model.machine import Host
-from jaxtui.core.model.remark import Severity
+from jaxtui.core.model.remark import Fact, Severity
 
 
 class Note(Record, frozen=True, kw_only=True):
@@ -15,7 +17,8 @@ class Note(Record, frozen=True, kw_only=True):
     text: str
     about: tuple[str, ...] = ()
     """The rows that it is about; none where it is about all."""
-    level: Severity = "info"
+    level: Severity = msgspec.field(name="severity", default="info")
+    facts: dict[str, Fact] = msgspec.field(default_factory=dict)
 
 
 class Document(Record, frozen=True, kw_only=True):

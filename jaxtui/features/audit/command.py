@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import click
 from rich.console import Group
 
+from jaxtui.core.model import Host
 from jaxtui.core.model.remark import SelectionError
 from jaxtui.core.signals import interrupt
 from jaxtui.core.text import join_painted
@@ -63,10 +64,14 @@ def command(
     status, witness = _run(program, common.python, as_json=as_json)
     name = module if module is not None else program[0]
     audit = analysis.judge(witness, name, status, view.source)
-    host = view.HostRow(
+    host = Host(
         hostname=platform.node(),
-        python=witness.python if witness is not None else None,
-        jax=witness.jax if witness is not None else None,
+        # Of the program's Python, as far as it got.
+        python=(witness and witness.python) or "",
+        jax=(witness and witness.jax) or "",
+        jaxlib="",
+        numpy="",
+        platform_version="",
     )
 
     def text() -> str:

@@ -12,10 +12,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from jaxtui.core import format as fmt
-from jaxtui.core.model import Fact, Record
+from jaxtui.core.model import Fact, Host, Record
+from jaxtui.core.model.document import Document, Note
 from jaxtui.features.audit.messages import Audit, Finding, Place, Site
 from jaxtui.ui import words
-from jaxtui.ui.documents import SCHEMA
+from jaxtui.ui.documents import notes
 from jaxtui.ui.report import Notes, Report, Rows, Statement, gather, styled, table
 
 AROUND = 2
@@ -37,34 +38,15 @@ class FindingRow(Record, frozen=True, kw_only=True):
     """Lines of a diff; empty where no single line mends it."""
 
 
-class RemarkRow(Record, frozen=True, kw_only=True):
-    """A remark on what is no mistake and worth knowing, or could not be judged."""
-
-    flag: str
-    text: str
-    file: str | None = None
-    line: int | None = None
-
-
-class HostRow(Record, frozen=True, kw_only=True):
-    """The host of the program."""
-
-    hostname: str
-    python: str | None
-    jax: str | None
-
-
-class Document(Record, frozen=True, kw_only=True):
+class AuditDocument(Document, frozen=True, kw_only=True):
     """The document of ``jaxtui audit --json``."""
 
-    schema: int = SCHEMA
-    host: HostRow
+    command: str = "audit"
     script: str
     status: int
     """The exit status of the program."""
     spans: tuple[Site, ...]
     findings: tuple[FindingRow, ...]
-    notes: tuple[RemarkRow, ...]
 
 
 def source(place: Place) -> str:
@@ -75,9 +57,10 @@ def source(place: Place) -> str:
     return lines[place.line - 1].rstrip("\n") if place.line <= len(lines) else ""
 
 
-def document(audit: Audit, host: HostRow, status: int) -> Document:
-    return Document(
+def document(audit: Audit, host: Host, status: int) -> AuditDocument:
+    return AuditDocument(
         host=host,
+        complete=status == 0,
         script=audit.script,
         status=status,
         spans=audit.sites,
@@ -96,18 +79,14 @@ def document(audit: Audit, host: HostRow, status: int) -> Document:
         ),
         notes=(
             *(
-                RemarkRow(
+                Note(
                     flag=note.remark.code,
                     text=words.text(note.remark),
-                    file=note.place.file,
-                    line=note.place.line,
+                    about=(f"{note.place.file}:{note.place.line}",),
                 )
                 for note in audit.notes
             ),
-            *(
-                RemarkRow(flag=remark.code, text=words.text(remark))
-                for remark in audit.remarks
-            ),
+            *notes(audit.remarks),
         ),
     )
 

@@ -22,6 +22,7 @@ from jaxtui.core.state import Job, State
 from jaxtui.core.stats import MINIMUM_ROUNDS
 from jaxtui.features.bench import report as view
 from jaxtui.features.bench.curves import of_run
+from jaxtui.features.bench.messages import Results
 from jaxtui.features.bench.scripts import case_script
 from jaxtui.machine import malloc
 from jaxtui.registry import part
@@ -56,7 +57,7 @@ from jaxtui.ui.commands.options import (
 from jaxtui.ui.commands.output import NOTES, Exports, close, export_flags, rendered
 from jaxtui.ui.commands.progress import progress
 from jaxtui.ui.commands.terminal import is_terminal
-from jaxtui.ui.documents import MACHINE, Outcome, Results, machine
+from jaxtui.ui.documents import MACHINE, machine
 from jaxtui.ui.export import FORMATS, Contents, ExportError
 from jaxtui.ui.plot import COLORS
 from jaxtui.ui.report import Report
@@ -410,11 +411,10 @@ class _Sides:
             view.collect(driver.state.host, cases, driver.state.run)
             for driver in self.drivers
         )
-        outcome: Outcome = "incomplete" if self.lost else "complete"
         return part("history", "compare").Turns.of(
             (first, second),
             self.pairs,
-            "cancelled" if interrupt.happened else outcome,
+            complete=not interrupt.happened and not self.lost,
             **self.names,
         )
 

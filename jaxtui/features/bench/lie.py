@@ -70,7 +70,7 @@ def command(common: Common, /, *, op: str | None, as_json: bool) -> int:
         return written(lines, width_of(sys.stdout) or PROSE, colour=in_colour())
 
     return close(
-        document=stopwatch.Document.of_run(results, job),
+        document=stopwatch.Stopwatch.of_run(results, job),
         text=(lambda: text(job)) if job else None,
         as_json=as_json,
         code=CASE_FAILED if results.failures else FINE,

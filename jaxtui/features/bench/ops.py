@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import click
 
-from jaxtui.core.model import OpInfo, Record
+from jaxtui.core.model import Host, OpInfo
+from jaxtui.core.model.document import Document
 from jaxtui.features.bench.listing import report
 from jaxtui.ui.commands.common import Common, engine_flags, named
 from jaxtui.ui.commands.engine import Driver
 from jaxtui.ui.commands.options import json_flag
 from jaxtui.ui.commands.output import close, rendered
-from jaxtui.ui.documents import SCHEMA
 
 
-class Document(Record, frozen=True, kw_only=True):
-    schema: int = SCHEMA
+class Ops(Document, frozen=True, kw_only=True):
+    command: str = "ops"
+    host: Host | None = None
     ops: tuple[OpInfo, ...]
 
 
@@ -34,7 +35,7 @@ def command(common: Common, as_json: bool) -> int:
     driver.drive(listed())
     ops = driver.state.ops
     return close(
-        document=Document(ops=ops),
+        document=Ops(ops=ops, complete=bool(ops)),
         text=(lambda: rendered(report(ops))) if ops else None,
         as_json=as_json,
     )

@@ -38,9 +38,11 @@ from jaxtui.features.bench.figures import (
     sparkline,
     speed_text,
 )
+from jaxtui.features.bench.messages import Results
+from jaxtui.features.bench.spreadsheet import as_csv
 from jaxtui.ui import words
-from jaxtui.ui.documents import MACHINE, Outcome, Results, encode, machine
-from jaxtui.ui.export import Contents, as_csv
+from jaxtui.ui.documents import MACHINE, encode, machine
+from jaxtui.ui.export import Contents
 from jaxtui.ui.plot import Picture, dot
 from jaxtui.ui.report import Column, Report, Rows, Statement, gather, markdown, svg
 from jaxtui.ui.text import Line, Span, bar, fold, log_share
@@ -601,9 +603,8 @@ def files(results: Results, run: Job, picture: Picture | None) -> Contents:
 
 def collect(host: Host | None, cases: Sequence[Case], run: Job | None) -> Results:
     """A run, finished or not, as a document; what holds for all of it is said once."""
-    missing: Outcome = "incomplete" if run and run.outcome == "crashed" else "cancelled"
-    outcome = "complete" if run and run.outcome == "complete" else missing
-    return Results.of(host, *endings(cases, run), outcome)
+    complete = run is not None and run.outcome == "complete"
+    return Results.of(host, *endings(cases, run), complete=complete)
 
 
 def so_far(host: Host | None, run: Job) -> Results:

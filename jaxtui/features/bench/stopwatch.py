@@ -12,8 +12,8 @@ from jaxtui.core.model import Interval
 from jaxtui.core.state import CaseState, Job
 from jaxtui.core.stats import break_even_calls, ratio
 from jaxtui.features.bench.figures import APART, awaited, numpy_of, share_of_peak
+from jaxtui.features.bench.messages import Results
 from jaxtui.ui import words
-from jaxtui.ui.documents import Results
 from jaxtui.ui.text import Line, Span, bar, fold
 from jaxtui.ui.words.engine import doing
 
@@ -304,7 +304,7 @@ def first_minute(run: Job, width: int) -> list[Line]:
     return text_lines
 
 
-class Document(Results, frozen=True, kw_only=True):
+class Stopwatch(Results, frozen=True, kw_only=True):
     """The document of ``jaxtui lie --json``: a run and the four lines' figures."""
 
     stopwatch_seconds: float | None = None
@@ -320,7 +320,7 @@ class Document(Results, frozen=True, kw_only=True):
     """After how many calls NumPy has taken longer; ``None`` if that never happens."""
 
     @classmethod
-    def of_run(cls, results: Results, run: Job | None) -> Document:
+    def of_run(cls, results: Results, run: Job | None) -> Stopwatch:
         parts = {name: getattr(results, name) for name in results.__struct_fields__}
         case = (
             next((one for one in run.cases if not one.case.on_host), None)

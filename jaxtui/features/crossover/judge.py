@@ -23,9 +23,9 @@ from jaxtui.features.bench.crossing import (
     ratio_of,
     size_text,
 )
+from jaxtui.features.bench.messages import FailureRow
 from jaxtui.features.crossover.messages import Crossover, Payback, Size
 from jaxtui.ui import words
-from jaxtui.ui.documents import FailureRow
 
 AROUND = 3
 """Sizes between the two of the grid that a crossing lies between."""

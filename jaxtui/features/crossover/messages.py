@@ -9,7 +9,7 @@ import msgspec
 from jaxtui.core.model import Case, Experiment, Measurement, Record
 from jaxtui.core.model.document import Document
 from jaxtui.features.bench.crossing import Crossing, Side
-from jaxtui.ui.documents import FailureRow
+from jaxtui.features.bench.messages import FailureRow
 
 BUDGET_SECONDS = 12.0
 """Seconds of both runs: with starts and compiles half a minute."""

@@ -6,6 +6,7 @@ from functools import partial
 
 import click
 
+from jaxtui.features.devices.messages import Devices
 from jaxtui.features.devices.report import report
 from jaxtui.machine import topologies
 from jaxtui.ui.commands import CannotRun
@@ -14,7 +15,6 @@ from jaxtui.ui.commands.engine import Driver, refused_topology
 from jaxtui.ui.commands.options import Parsed, json_flag
 from jaxtui.ui.commands.output import close, rendered
 from jaxtui.ui.commands.terminal import say
-from jaxtui.ui.documents import Devices
 from jaxtui.ui.findings import finding_text
 
 

@@ -25,11 +25,12 @@ from jaxtui.features.bench.choices import disturbed
 from jaxtui.features.devices import report as devices
 from jaxtui.features.devices.hardware import Hardware
 from jaxtui.features.devices.load_panel import LoadPanel
+from jaxtui.features.devices.messages import Devices
 from jaxtui.registry import part
 from jaxtui.ui.app.colors import series_colors
 from jaxtui.ui.app.pane import WIDE_COLUMNS, WIDER, bindings
 from jaxtui.ui.app.state import State
-from jaxtui.ui.documents import Devices, encode
+from jaxtui.ui.documents import encode
 from jaxtui.ui.export import file_stem
 from jaxtui.ui.findings import failure_lines, finding_lines
 from jaxtui.ui.plot import COLORS

@@ -19,8 +19,8 @@ from jaxtui.core.model.measurement import Interval, is_uncertain, is_vague
 from jaxtui.core.processes import same_machine, spread
 from jaxtui.core.state import CaseState, Job
 from jaxtui.features.bench import report as bench
+from jaxtui.features.bench.messages import Results
 from jaxtui.machine.malloc import End
-from jaxtui.ui.documents import SCHEMA, Outcome, Results
 from jaxtui.ui.plot.axes import Axis, Scale, fit, ticks
 from jaxtui.ui.report import (
     Column,
@@ -87,10 +87,11 @@ class CaseComparison(Record, frozen=True, kw_only=True):
     comparison: ComparisonRow
 
 
-class Turns(Record, frozen=True, kw_only=True):
+class Turns(Document, frozen=True, kw_only=True):
     """Two Pythons, or both ends of memory, whose engines took turns."""
 
-    schema: int = SCHEMA
+    command: str = "bench"
+    host: Host | None = None
     pythons: tuple[str, str] | msgspec.UnsetType = msgspec.UNSET
     """A and B, as they were typed."""
     memory: tuple[End, End] | msgspec.UnsetType = msgspec.UNSET
@@ -99,14 +100,14 @@ class Turns(Record, frozen=True, kw_only=True):
     """The results of either side."""
     comparisons: tuple[CaseComparison, ...]
     """B over A, of what both have."""
-    outcome: Outcome
 
     @classmethod
     def of(
         cls,
         sides: tuple[Results, Results],
         pairs: Sequence[Pair],
-        outcome: Outcome,
+        *,
+        complete: bool,
         **names: Any,
     ) -> Turns:
         comparisons = (
@@ -116,7 +117,7 @@ class Turns(Record, frozen=True, kw_only=True):
         return cls(
             sides=sides,
             comparisons=tuple(comparisons),
-            outcome=outcome,
+            complete=complete,
             **names,
         )
 

@@ -12,8 +12,8 @@ from jaxtui.core.comparison import Side, pairs
 from jaxtui.core.history.store import History, UnknownEntryError
 from jaxtui.core.model import SelectionError
 from jaxtui.core.text import visible
+from jaxtui.features.bench import messages
 from jaxtui.features.history.compare import Pairs, gate, markdown_line, report, side
-from jaxtui.ui import documents as document
 from jaxtui.ui.commands import FINE, SLOWER, UNDECIDED
 from jaxtui.ui.commands.common import flag, named, valued
 from jaxtui.ui.commands.options import Parsed, json_flag
@@ -92,7 +92,7 @@ def _sides(named: str) -> Iterator[Side]:
         return
     path = Path(named)
     try:
-        host, found = document.read(path)
+        host, found = messages.read(path)
     except OSError as error:
         raise SelectionError(
             f'"{named}" is neither an id of the history nor a file that can be read:'

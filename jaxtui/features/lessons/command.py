@@ -12,11 +12,19 @@ from rich.console import RenderableType
 from jaxtui.core.model.remark import SelectionError
 from jaxtui.core.selection import choose
 from jaxtui.core.text import Painted, join_painted
+from jaxtui.features.bench.messages import FailureRow
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons import progress as kept
 from jaxtui.features.lessons import report as view
 from jaxtui.features.lessons.base import PROSE_COLUMNS, Setting
 from jaxtui.features.lessons.course import Attempt
+from jaxtui.features.lessons.messages import (
+    LessonEntry,
+    LessonResults,
+    Lessons,
+    StepResults,
+    StepRow,
+)
 from jaxtui.features.lessons.play import StepRun, conclude
 from jaxtui.features.lessons.trial import Lesson, setting
 from jaxtui.ui import words
@@ -34,15 +42,7 @@ from jaxtui.ui.commands.options import DEVICE, SIZE, Parsed, json_flag
 from jaxtui.ui.commands.output import close, plot
 from jaxtui.ui.commands.progress import can_ask, guess
 from jaxtui.ui.commands.terminal import in_colour, is_terminal, print_stdout, say
-from jaxtui.ui.documents import (
-    FailureRow,
-    LessonEntry,
-    LessonResults,
-    Lessons,
-    StepResults,
-    StepRow,
-    problem,
-)
+from jaxtui.ui.documents import problem
 from jaxtui.ui.plot import COLORS, WIDEST
 from jaxtui.ui.report import PROSE, written
 
@@ -132,7 +132,7 @@ def command(
     steps = tuple(map(_results, course.played))
     return close(
         document=LessonResults.of(
-            course.state.host, lesson.name, steps, course.outcome
+            course.state.host, lesson.name, steps, complete=course.complete
         ),
         text=str,  # each step was printed when it ended
         as_json=as_json,

@@ -265,7 +265,7 @@ class _Shown:
     def __init__(
         self,
         by: By | None,
-        before: files.Document | None,
+        before: files.ProfileDocument | None,
         *,
         as_json: bool,
         exports: Exports,

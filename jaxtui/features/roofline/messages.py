@@ -8,7 +8,7 @@ from jaxtui.core.model import Case, Measurement, Record
 from jaxtui.core.model.document import Document
 from jaxtui.core.model.remark import Severity
 from jaxtui.core.model.roofs import RoofDtype, RoofsMeasured
-from jaxtui.ui.documents import FailureRow
+from jaxtui.features.bench.messages import FailureRow
 
 
 class Place(Record, frozen=True, kw_only=True):

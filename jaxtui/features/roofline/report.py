@@ -12,9 +12,11 @@ from jaxtui.core import format as fmt
 from jaxtui.core.model import Remark
 from jaxtui.core.model.document import Note
 from jaxtui.core.model.own import brief_name
+from jaxtui.core.model.remark import Severity
 from jaxtui.core.model.roofs import Roof, RoofsMeasured
 from jaxtui.core.state import CaseState, Job, State
 from jaxtui.features.bench.figures import bar_role, rate_role, speed_text
+from jaxtui.features.bench.messages import FailureRow
 from jaxtui.features.bench.report import endings, names, ready_column
 from jaxtui.features.roofline import judge
 from jaxtui.features.roofline.judge import (
@@ -25,7 +27,6 @@ from jaxtui.features.roofline.judge import (
 from jaxtui.features.roofline.messages import Place, Roofline
 from jaxtui.features.roofline.picture import letters, picture, quantity_of, rate_text
 from jaxtui.ui import words
-from jaxtui.ui.documents import FailureRow
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.plot import COLORS
 from jaxtui.ui.report import Column, Report, Rows, gather, of_host
@@ -100,7 +101,7 @@ def verdict_of(place: Place) -> Note:
 
 def _notes(run: Job, places: Sequence[Place | None]) -> Iterator[Note]:
     """Yield what the table does not say, with the cases that it is about."""
-    about: dict[Note, list[str]] = {}
+    about: dict[tuple[str, str, Severity], list[str]] = {}
     lettered = letters(places)
     for case, place, letter in zip(run.cases, places, lettered, strict=True):
         row = case.case
@@ -113,9 +114,9 @@ def _notes(run: Job, places: Sequence[Place | None]) -> Iterator[Note]:
             continue
         else:
             note = verdict_of(place)
-        about.setdefault(note, []).append(label)
-    for note, rows in about.items():
-        yield Note(flag=note.flag, text=note.text, level=note.level, about=(*rows,))
+        about.setdefault((note.flag, note.text, note.level), []).append(label)
+    for (flag, text, level), rows in about.items():
+        yield Note(flag=flag, text=text, level=level, about=(*rows,))
 
 
 def roof_notes(roofs: RoofsMeasured) -> list[Note]:

@@ -30,7 +30,6 @@ from jaxtui.ui.commands import CannotRun, Declined
 from jaxtui.ui.commands.common import Common, spawn_process
 from jaxtui.ui.commands.progress import confirm, progress
 from jaxtui.ui.commands.terminal import is_secondary_process, joined_as, say
-from jaxtui.ui.documents import Outcome
 from jaxtui.ui.findings import failure_text, finding_text
 from jaxtui.ui.progress import extent_text
 
@@ -83,11 +82,9 @@ class Driver:
         return self._lost or (self._session is not None and self._session.lost)
 
     @property
-    def outcome(self) -> Outcome:
-        """The completeness of what has arrived."""
-        if self.interrupted:
-            return "cancelled"
-        return "incomplete" if self.lost else "complete"
+    def complete(self) -> bool:
+        """True if what was asked for has arrived."""
+        return not self.interrupted and not self.lost
 
     def drive(
         self,

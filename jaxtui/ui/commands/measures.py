@@ -67,7 +67,7 @@ def measures(
 
             driver.drive(run())
             state = driver.state
-            result = outcome.result(state, driver.outcome == "complete")
+            result = outcome.result(state, driver.complete)
             measured, asked = outcome.count(result)
             errors = [note.text for note in result.notes if note.level == "error"]
             if errors and not measured:
@@ -84,7 +84,7 @@ def measures(
 
             return close(
                 document=result,
-                text=text if measured or driver.outcome == "complete" else None,
+                text=text if measured or driver.complete else None,
                 as_json=as_json,
                 code=code,
                 lost=driver.lost,

@@ -12,21 +12,23 @@ from jaxtui.registry import part
 from jaxtui.ui.commands import FINE
 from jaxtui.ui.commands.common import named
 from jaxtui.ui.commands.terminal import print_stdout
-from jaxtui.ui.documents import Devices, LessonResults, Lessons, Results
 
 DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
-    "audit": (part("audit", "report").Document,),
-    "devices": (Devices,),
-    "ops": (part("bench", "ops").Document,),
-    "bench": (Results, part("history", "compare").Turns),
+    "audit": (part("audit", "report").AuditDocument,),
+    "devices": (part("devices", "messages").Devices,),
+    "ops": (part("bench", "ops").Ops,),
+    "bench": (part("bench", "messages").Results, part("history", "compare").Turns),
     "crossover": (part("crossover", "report").OUTCOME.document,),
     "roofline": (part("roofline", "report").OUTCOME.document,),
     "links": (part("links", "report").OUTCOME.document,),
     "check": (part("check", "report").OUTCOME.document,),
     "hlo": (part("program", "report").Stages,),
-    "profile": (part("profile", "report.document").Document,),
-    "lie": (part("bench", "stopwatch").Document,),
-    "learn": (Lessons, LessonResults),
+    "profile": (part("profile", "report.document").ProfileDocument,),
+    "lie": (part("bench", "stopwatch").Stopwatch,),
+    "learn": (
+        part("lessons", "messages").Lessons,
+        part("lessons", "messages").LessonResults,
+    ),
     "history": (part("history", "report").Listed,),
     "compare": (part("history", "compare").Pairs,),
 }

@@ -28,11 +28,12 @@ from jaxtui.core.state import CaseState, begin_run, reduce
 from jaxtui.features.bench import report as bench
 from jaxtui.features.bench.choices import disturbed
 from jaxtui.features.bench.figures import against_numpy, numpy_of
+from jaxtui.features.bench.messages import Results
+from jaxtui.features.bench.spreadsheet import as_csv
 from jaxtui.ui import report, words
 from jaxtui.ui.app import status
 from jaxtui.ui.app.state import EMPTY
-from jaxtui.ui.documents import Results, encode
-from jaxtui.ui.export import as_csv
+from jaxtui.ui.documents import encode
 from jaxtui.ui.report import markdown
 from jaxtui.ui.text import plain
 from tests import records

@@ -1,7 +1,7 @@
 import msgspec
 
+from jaxtui.features.devices.messages import Devices
 from jaxtui.features.devices.report import hosts_text
-from jaxtui.ui.documents import Devices
 from tests.fake_engine import HOST, cpu_devices
 
 

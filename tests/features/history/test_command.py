@@ -14,8 +14,9 @@ import pytest
 
 from jaxtui.core.history.store import History
 from jaxtui.core.model import SelectionError
+from jaxtui.features.bench.messages import Results
 from jaxtui.features.history.command import moment
-from jaxtui.ui.documents import Results, encode
+from jaxtui.ui.documents import encode
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 
 Run = Callable[..., tuple[int, str, str]]

@@ -23,6 +23,7 @@ from jaxtui.core.engine.client import EngineUnavailableError
 from jaxtui.core.format import bytes_text
 from jaxtui.core.history.store import History, HistoryError
 from jaxtui.core.model import Case, Experiment, Plan, Remark
+from jaxtui.features.bench.messages import Results
 from jaxtui.features.bench.screen import BenchPane
 from jaxtui.features.check.screen import CheckScreen
 from jaxtui.features.history.screen import HistoryPane, Past
@@ -33,7 +34,6 @@ from jaxtui.ui.app import export
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.dialogs import CodeScreen, Question
 from jaxtui.ui.app.export import ExportScreen
-from jaxtui.ui.documents import Results
 from jaxtui.ui.export import ExportError
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine, tpu_devices, up

@@ -85,7 +85,7 @@ def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
         assert sentence in err.splitlines()[-1]
         assert engine.calls.count("stop") == engine.calls.count("close") == stopped
     document = json.loads(out)
-    assert document.get("outcome", "cancelled") == "cancelled"
+    assert not document.get("complete")
     assert not document.get("complete")
     assert len(document.get("measurements", ())) == measured
 
@@ -103,7 +103,7 @@ def test_a_limit_ends_everything_and_gives_what_had_arrived(
     assert "The limit of 0.05 s is reached" in err
     assert engine.calls.count("stop") == 1
     document = json.loads(out)
-    assert document["outcome"] == "cancelled"
+    assert not document["complete"]
     assert len(document["measurements"]) == measured
 
 
@@ -164,7 +164,7 @@ def test_an_engine_that_is_lost_leaves_an_answer_that_says_so_and_1(
     assert run(engine, *typed.split(), "--json") == 1
     out, err = capsys.readouterr()
     document = json.loads(out)
-    assert document.get("outcome", "incomplete") == "incomplete"
+    assert not document.get("complete")
     assert not document.get("complete")
     assert f"Incomplete. {words.LOST}" in err
     if typed.startswith("crossover"):

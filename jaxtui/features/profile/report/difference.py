@@ -13,12 +13,12 @@ from jaxtui.core.model import Remark
 from jaxtui.features.profile import judge as analysis
 from jaxtui.features.profile.judge import By, Change, Spent
 from jaxtui.features.profile.report import NO_LINE, ROWS
-from jaxtui.features.profile.report.document import Document
+from jaxtui.features.profile.report.document import ProfileDocument
 from jaxtui.ui import words
 from jaxtui.ui.report import Report, table
 
 
-def keys(document: Document, by: By) -> Iterator[Spent]:
+def keys(document: ProfileDocument, by: By) -> Iterator[Spent]:
     """The keys of a document and what they take."""
     for row in document.rows:
         variance = (row.deviation_seconds or 0.0) ** 2 / max(document.steps, 1)
@@ -44,7 +44,7 @@ def _signed(seconds: float, unit: Any) -> str:
     return f"{'+' if seconds >= 0 else '−'}{unit.text(abs(seconds))}"
 
 
-def difference(before: Document, after: Document, by: By) -> Report:
+def difference(before: ProfileDocument, after: ProfileDocument, by: By) -> Report:
     """Return the report on slower and faster keys, the largest change first."""
     changes = analysis.changes(keys(before, by), keys(after, by))
     old, new = before.step_seconds or 0.0, after.step_seconds or 0.0

@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from jaxtui.core.model import Host, Record, Remark, SelectionError, WorkFailed
+from jaxtui.core.model import Host, Record, SelectionError, WorkFailed
+from jaxtui.core.model.document import Document
 from jaxtui.core.model.profile import (
     Compile,
     Gap,
@@ -23,7 +24,7 @@ from jaxtui.core.text import ended
 from jaxtui.features.profile import judge as analysis
 from jaxtui.features.profile.judge import By
 from jaxtui.features.profile.report.flame import flame
-from jaxtui.ui.documents import SCHEMA, ProblemRow, encode, problem
+from jaxtui.ui.documents import ProblemRow, encode, notes, problem
 from jaxtui.ui.export import Contents, csv_text
 from jaxtui.ui.report import Report, markdown
 
@@ -59,11 +60,10 @@ class KernelRow(Record, frozen=True, kw_only=True):
     lines: tuple[SourceRow, ...]
 
 
-class Document(Record, frozen=True, kw_only=True):
+class ProfileDocument(Document, frozen=True, kw_only=True):
     """The document of ``profile``. Seconds are those of a step, or say so."""
 
-    schema: int = SCHEMA
-    host: Host | None
+    command: str = "profile"
     source: str
     steps: int
     step_seconds: float | None
@@ -80,7 +80,6 @@ class Document(Record, frozen=True, kw_only=True):
     transfers: tuple[Transfer, ...]
     memory: tuple[Occupancy, ...]
     holdings: tuple[Holding, ...]
-    notes: tuple[Remark, ...]
     failure: ProblemRow | None
 
 
@@ -89,10 +88,11 @@ def document(
     source: str,
     host: Host | None = None,
     failed: WorkFailed | None = None,
-) -> Document:
+) -> ProfileDocument:
     """Return the document of a profile, or of the reason why there is none."""
     known = profile
-    return Document(
+    return ProfileDocument(
+        complete=known is not None,
         host=host,
         source=known.source if known else source,
         steps=len(known.steps) if known else 0,
@@ -110,7 +110,7 @@ def document(
         transfers=known.transfers if known else (),
         memory=known.memory if known else (),
         holdings=known.holdings if known else (),
-        notes=tuple(analysis.remarks(known)) if known else (),
+        notes=notes(analysis.remarks(known)) if known else (),
         failure=problem(failed),
     )
 
@@ -180,7 +180,9 @@ def as_csv(profile: Profile, by: By) -> str:
     return csv_text((*CSV, *_PLACE), rows)
 
 
-def contents(profile: Profile, record: Document, report: Report, by: By) -> Contents:
+def contents(
+    profile: Profile, record: ProfileDocument, report: Report, by: By
+) -> Contents:
     """Every kind of file."""
     return {
         ".json": lambda: encode(record).decode(),
@@ -212,7 +214,7 @@ def _no_document(path: Path, why: str) -> SelectionError:
     )
 
 
-def read(path: Path) -> Document:
+def read(path: Path) -> ProfileDocument:
     """A document that ``--json`` printed.
 
     Raises:
@@ -220,15 +222,15 @@ def read(path: Path) -> Document:
     """
     try:
         content = read_whole(path)
-        document = msgspec.json.decode(content, type=Document)
+        document = msgspec.json.decode(content, type=ProfileDocument)
         possible = _possible(msgspec.json.decode(content))
     except OSError as error:
         why = error.strerror or str(error)
         raise SelectionError(f"Cannot read {path}: {ended(why)}") from error
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise _no_document(path, f"it has another structure ({error})") from error
-    if document.schema != SCHEMA:
-        raise _no_document(path, f"its schema is {document.schema}, not {SCHEMA}")
+    if document.schema != 2:
+        raise _no_document(path, f"its schema is {document.schema}, not 2")
     if not possible:
         raise _no_document(path, "a number in it is too large")
     return document
