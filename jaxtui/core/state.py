@@ -361,17 +361,21 @@ def reduce(state: _AnyState, envelope: Envelope) -> _AnyState:
         case Waiting(remark=Remark(code="engine-silent")):
             return say(state, event.remark, "run")
         case Waiting():
-            remaining = [one for one in state.findings if one.code != event.remark.code]
+            remaining = [
+                finding
+                for finding in state.findings
+                if finding.code != event.remark.code
+            ]
             findings = merge(remaining, (event.remark,))
             return _with_findings(state, findings, event.remark)
         case Memory():
             devices = tuple(
                 msgspec.structs.replace(
-                    one, memory=event.devices.get(one.name, one.memory)
+                    device, memory=event.devices.get(device.name, device.memory)
                 )
-                if one.addressable  # of another process there is nothing new
-                else one
-                for one in state.devices
+                if device.addressable  # of another process there is nothing new
+                else device
+                for device in state.devices
             )
             return replace(state, devices=devices)
         case Logged():

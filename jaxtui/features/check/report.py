@@ -379,7 +379,7 @@ def rows(found: Iterable[Figure]) -> list[Row]:
     table: list[Row] = []
     for (_, word, _), members in alike.items():
         together = word in FINE or len(members) > ROWS_APART
-        table += [Row(members)] if together else [Row([one]) for one in members]
+        table += [Row(members)] if together else [Row([member]) for member in members]
     whats = [what for what, _, _ in alike]
     table.sort(
         key=lambda row: (

@@ -281,7 +281,9 @@ def report(
         verdict = Text(headline(pair), ROLES[comparison.answer])
         tables = [_intervals(pair)]
         # Not comparable says the verdict.
-        remarks = [each for each in comparison.remarks if each.code != "other-work"]
+        remarks = [
+            remark for remark in comparison.remarks if remark.code != "other-work"
+        ]
         if not comparison.differences:
             remarks.append(Remark("same-setting"))
         notes = gather((), remarks)
@@ -294,14 +296,14 @@ def report(
             for case, pair in zip(run.cases, pairs, strict=True)
         )
     shared = [
-        each
-        for each in pairs[0].comparison.differences
-        if all(each in pair.comparison.differences for pair in pairs)
+        difference
+        for difference in pairs[0].comparison.differences
+        if all(difference in pair.comparison.differences for pair in pairs)
     ]
     if shared:
         rows = [
-            (each.name, each.first or fmt.ABSENT, each.second or fmt.ABSENT)
-            for each in shared
+            (fact.name, fact.first or fmt.ABSENT, fact.second or fmt.ABSENT)
+            for fact in shared
         ]
         tables.append(table(("not the same", *heads), rows))
     if judged is not None:

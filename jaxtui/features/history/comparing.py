@@ -101,5 +101,6 @@ def _sides(named: str) -> Iterator[Side]:
     cases = [measurement.case for measurement in found]
     earlier = history.earlier(cases, host.hostname) if host is not None else {}
     label = visible(path.name, line=True)
-    for one in found:
-        yield side(label, host, None, one, earlier.get(one.case, ()))
+    for measured in found:
+        before = earlier.get(measured.case, ())
+        yield side(label, host, None, measured, before)

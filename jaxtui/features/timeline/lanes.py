@@ -339,8 +339,8 @@ def _host(shot: Shot, scale: _Scale, height: int, shades: Shades) -> list[Row]:
     if not (shot.complete and over):
         return rows
     column = scale.cells(stop, stop).start
-    for one in rows:
-        one[column] = Cell("▌", "clock")
+    for row in rows:
+        row[column] = Cell("▌", "clock")
     text = " stopwatch stops "
     if column + 1 + len(text) <= scale.columns:
         _write(rows[0], column + 1, text.rstrip(), "clock")

@@ -113,7 +113,7 @@ def visit(context: Context, job: Job, *, in_turn: bool = False) -> Iterator[RunE
         in_turn: One after the other anyway, for jobs that time the host.
     """
     taking_part, budget = context.devices, context.check.budget_seconds
-    groups = [taking_part] if context.shared else [(one,) for one in taking_part]
+    groups = [taking_part] if context.shared else [(device,) for device in taking_part]
     if len(groups) > 1 and not in_turn:
         yield from at_once(context, job)
         return

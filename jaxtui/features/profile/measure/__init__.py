@@ -61,7 +61,7 @@ def read(space: traces.Space, source: str, device_kind: str = "") -> Profile:
     if not ran:
         facts = {"events": events, "planes": len(space.planes)}
         raise NoProfileError(Remark("no-kernels", facts, "error"))
-    programs = Programs(space, {each.program for each in ran}, device_kind)
+    programs = Programs(space, {kernel.program for kernel in ran}, device_kind)
     ran = _sorted(programs.settled(graphs.named(ran, programs.known)))
     notes = list(_remarks(space, ran, programs))
     threads = [
@@ -73,10 +73,10 @@ def read(space: traces.Space, source: str, device_kind: str = "") -> Profile:
     windows, remark = steps.find(threads, ran)
     if remark is not None:
         notes.append(remark)
-    devices = sorted({each.device for each in ran})
+    devices = sorted({kernel.device for kernel in ran})
     tally = Tally(windows, programs)
     for device in devices:
-        tally.add([each for each in ran if each.device == device])
+        tally.add([kernel for kernel in ran if kernel.device == device])
     rows = tuple(tally.rows(len(devices)))
     if not any(share.stack for row in rows for share in row.shares):
         notes.append(Remark("no-lines", {"programs": len(programs.known)}))
