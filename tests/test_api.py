@@ -229,11 +229,13 @@ def test_what_makes_no_sense_is_a_sentence(
         jaxtui.bench(*ops, **given)
 
 
-def test_the_readme_runs(
+def test_the_code_of_the_page_runs(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jaxtui, "bench", functools.partial(jaxtui.bench, budget=0.5))
-    text = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[1] / ".github" / "METHOD.md").read_text(
+        encoding="utf-8"
+    )
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (code,) = [block for block in blocks if "jaxtui.bench" in block]
     names: dict[str, Any] = {}

@@ -74,7 +74,7 @@ def test_the_list_needs_no_engine(
     assert run(fake, "--json") == 0
     document = json.loads(capsys.readouterr().out)
     clock = {"name": "clock", "title": "The clock that lies", "needs": ""}
-    assert (document["schema"], document["lessons"][0]) == (1, clock)
+    assert (document["schema"], document["lessons"][0]) == (2, clock)
     assert fake.options is None
     run(fake, "clock")
     run(fake)

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.features.profile.report.document import Document
+from jaxtui.features.profile.report.document import ProfileDocument
 from tests.processes import Running
 from tests.processes import ended as jaxtui
 from tests.tasks.spaces import Line, Plane, event, space
@@ -75,7 +75,7 @@ def profile(tmp_path: Path, *typed: object) -> Any:
 def test_a_function_by_its_lines(mine: Path, tmp_path: Path) -> None:
     done = profile(tmp_path, f"{mine}/mine.py:step", "--steps", 3, "--json")
     assert done.returncode == 0, done.stderr
-    document = msgspec.json.decode(done.stdout, type=Document)
+    document = msgspec.json.decode(done.stdout, type=ProfileDocument)
     assert document.steps == 3
     spent = sum(row.self_seconds for row in document.rows)
     assert spent + (document.idle_seconds or 0) == pytest.approx(document.step_seconds)
@@ -114,7 +114,7 @@ def test_a_program_is_run_as_it_is(mine: Path, tmp_path: Path) -> None:
 def test_a_document_of_a_program_stands_alone(mine: Path, tmp_path: Path) -> None:
     (mine / "train.py").write_text(PROGRAM)
     done = profile(tmp_path, "--json", mine / "train.py")
-    document = msgspec.json.decode(done.stdout, type=Document)
+    document = msgspec.json.decode(done.stdout, type=ProfileDocument)
     assert "arguments" in done.stderr
     assert document.steps == 20
     assert any(row.lines for row in document.rows)
@@ -256,7 +256,7 @@ def test_what_runs_on_several_devices_is_profiled_on_all(
     typed = typed.replace("own.py", str(tmp_path / "own.py"))
     done = profile(tmp_path, *typed.split(), "--cpu-devices", 2, "--json")
     assert done.returncode == 0, done.stderr
-    document = msgspec.json.decode(done.stdout, type=Document)
+    document = msgspec.json.decode(done.stdout, type=ProfileDocument)
     assert document.devices == ("cpu:0", "cpu:1")
     exchanges = [row.count for row in document.rows if row.kind == "collective"]
     assert sum(exchanges) == 2

@@ -197,7 +197,7 @@ WRITTEN = encode(document.document(FOUND, ""))
         b"[" * 100_000,
         b'{"rows":' + b"[" * 100_000,
         b'{"a":' * 100_000,
-        WRITTEN.replace(b'"schema":1,', b'"schema":99,'),
+        WRITTEN.replace(b'"schema":2,', b'"schema":99,'),
         re.sub(rb'"self_seconds":[^,]+', b'"self_seconds":1e308', WRITTEN),
         re.sub(rb'"step_seconds":[^,]+', b'"step_seconds":-1e300', WRITTEN),
     ],

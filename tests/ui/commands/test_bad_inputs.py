@@ -161,7 +161,7 @@ TYPED = [
             ("list.json", "it has another structure"),
             ("empty.json", "it has no figures"),
             ("other.json", "it has another structure"),
-            ("newer.json", "its schema is 2, not 1"),
+            ("newer.json", "its schema is 3, not 1 or 2"),
         )
     ),
     # learn
@@ -185,7 +185,7 @@ FILES = {
     "list.json": "[1]",
     "empty.json": '{"schema": 1, "host": null, "measurements": []}',
     "other.json": '{"schema": 1, "measurements": [{"case": 1}]}',
-    "newer.json": '{"schema": 2, "measurements": []}',
+    "newer.json": '{"schema": 3, "measurements": []}',
 }
 
 
