@@ -20,7 +20,7 @@ from jaxtui.core.format import plural, runs
 from jaxtui.core.model import Device
 from jaxtui.core.model.machine import chip_count
 from jaxtui.machine.topologies import SLICE_IDS
-from jaxtui.ui.text import Line, Span, words, wrap_spans
+from jaxtui.ui.text import Line, Span, wrap_spans
 
 PROCESS_ROLES = 8
 """The number of processes before the roles repeat."""
@@ -316,7 +316,7 @@ class _Drawing(msgspec.Struct, frozen=True):
         ]
         lines = wrap_spans(boxes, self.width, "")
         if self.chipmap.placed:
-            note = words("too wide to draw by coords: drawn in id order")
+            note = [Span("too wide to draw by coords: drawn in id order", "muted")]
             lines += wrap_spans(note, self.width, " ")
         return lines
 
@@ -338,19 +338,21 @@ def _captions(chipmap: ChipMap, width: int, selected: str | None) -> list[Line]:
         between = " " if line[0].role.startswith("check") else ""
         lines += wrap_spans(line, width, between)
     if not chipmap.placed:
-        lines += wrap_spans(words("no coords: drawn in id order"), width, " ")
+        lines += wrap_spans([Span("no coords: drawn in id order", "muted")], width, " ")
     offsets = [f"{index}: {offset}+" for index, offset in chipmap.offsets.items()]
     if offsets:
         text = "ids in slice " + ", ".join(offsets)
-        lines += wrap_spans(words(text), width, " ")
+        lines += wrap_spans([Span(text, "muted")], width, " ")
     if len(chipmap.processes) > 1:
         lines += wrap_spans(_processes(chipmap), width, " ")
     for device in chipmap.devices:
         if device.name == selected:
-            lines += wrap_spans(words(where(device)), width, " ")
+            lines += wrap_spans([Span(where(device), "muted")], width, " ")
     if any(device.simulated for device in chipmap.devices):
         mark = Span("SIMULATED", "simulated")
-        lines += wrap_spans([mark, *words(summary(chipmap.devices))], width, " ")
+        words = summary(chipmap.devices).split(" ")
+        parts = [mark, *(Span(word, "muted") for word in words)]
+        lines += wrap_spans(parts, width, " ")
     return lines
 
 

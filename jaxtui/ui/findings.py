@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.text import Text
+
 from jaxtui.core.model import EngineFailed, Failure, Holder, Remark
 from jaxtui.machine import processes
 from jaxtui.ui import words
-from jaxtui.ui.text import Line, Span, fold, plain
+from jaxtui.ui.report import styled
 from jaxtui.ui.words.machine import process
 
 
-def finding_lines(remark: Remark) -> list[Line]:
+def finding_lines(remark: Remark) -> list[Text]:
     """Write a finding: the problem, the advice, the original text.
 
     The first line has the severity as its role.
     """
-    title = f"{remark.severity}: {words.sentence(remark)}"
-    lines: list[Line] = [(Span(title, remark.severity),)]
+    lines = [styled(f"{remark.severity}: {words.sentence(remark)}", remark.severity)]
     if advice := words.advice(remark):
-        lines.append((Span(advice),))
+        lines.append(styled(advice))
     original = remark.detail.splitlines()
-    return lines + [(Span(line, "muted"),) for line in original if line]
+    return lines + [styled(line, "muted") for line in original if line]
 
 
 def finding_text(remark: Remark) -> str:
     """Write a finding in plain lines, all but the first of them indented."""
-    return "\n  ".join(map(plain, finding_lines(remark)))
+    return "\n  ".join(line.plain for line in finding_lines(remark))
 
 
 def _holder_text(holder: Holder) -> str:
@@ -34,16 +35,14 @@ def _holder_text(holder: Holder) -> str:
     return f"{process(processes.facts(holder))}{opened}"
 
 
-def failure_lines(failed: EngineFailed | Failure, width: int) -> list[Line]:
+def failure_lines(failed: EngineFailed | Failure) -> list[Text]:
     """Write a failure: the problem, the advice, and the holders of the accelerator."""
     remark = failed.remark
-    lines = fold((Span(words.sentence(remark), "error"),), width)
-    lines += fold((Span(words.advice(remark)),), width)
-    for holder in failed.holders if isinstance(failed, EngineFailed) else ():
-        lines += fold((Span(_holder_text(holder)),), width, "", "  ")
-    for line in remark.detail.splitlines():
-        lines += fold((Span(line, "muted"),), width, "  ")
-    return lines
+    lines = [styled(words.sentence(remark), "error"), styled(words.advice(remark))]
+    holders = failed.holders if isinstance(failed, EngineFailed) else ()
+    lines += [styled(_holder_text(holder)) for holder in holders]
+    lines += [styled(f"  {line}", "muted") for line in remark.detail.splitlines()]
+    return [line for line in lines if line]
 
 
 SAID = ("hosts-awaited",)

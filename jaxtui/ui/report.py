@@ -62,7 +62,6 @@ class Column(Struct, frozen=True):
     """True if it takes what the others leave; longer cells go over several lines."""
     tail: bool = False
     """True if the end of a cut cell stays."""
-
     key: str = ""
     """A name for it where its head tells none, or differs between runs."""
 

@@ -162,7 +162,7 @@ def _same(cell: Cell, other: Cell) -> bool:
 
 def _cut(cell: Cell, column: Column, width: int) -> Text:
     """A cell as wide as its column."""
-    text = as_text(cell).copy()
+    text = cell.copy() if isinstance(cell, Text) else as_text(cell)
     if text.cell_len > width and column.tail:
         text = Text("…").append_text(text[text.cell_len + 1 - width :])
     text.truncate(width, overflow="ellipsis")

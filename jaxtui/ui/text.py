@@ -1,24 +1,15 @@
-"""Text as every face shows it: lines of spans, wrapping.
+"""What is drawn cell by cell: lines of spans, bars and large figures.
 
-A view says what there is to say once, as lines of spans. A span has a role, and whoever
-shows it knows what a role looks like there: a style of Textual, a colour of ANSI, or
-nothing at all.
+Prose is rich's ``Text``. Spans are lighter: the cells of a table of a thousand rows,
+which are made anew for each frame, and drawings whose cells can be clicked.
 """
 
 from __future__ import annotations
 
 import math
-import re
-import textwrap
 from collections.abc import Sequence
 
 import msgspec
-
-_WHOLE = re.compile(r"`[^`]+`|\d [nµm]?s\b|\d %|\d [kMGTP]?i?(?:B|FLOP)(?:/s)?\b")
-"""Commands, so that they can be copied, and figures with their units."""
-
-_BLANK = str.maketrans(dict.fromkeys("\t\n\x0b\x0c\r", " "))
-"""The characters that become a blank in a line."""
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -44,11 +35,6 @@ def device_at(lines: Sequence[Line], x: int, y: int) -> str | None:
     return None
 
 
-def words(text: str) -> list[Span]:
-    """A muted span per word, to be wrapped with blanks between them."""
-    return [Span(word, "muted") for word in text.split(" ")]
-
-
 def wrap_spans(spans: Sequence[Span], width: int, between: str) -> list[Line]:
     """Spans in lines that are at most ``width`` long; a longer word is cut."""
     lines: list[list[Span]] = []
@@ -68,52 +54,13 @@ def wrap_spans(spans: Sequence[Span], width: int, between: str) -> list[Line]:
     return [tuple(line) for line in lines]
 
 
-def fold(
-    line: Line,
-    width: int,
-    indent: str = "",
-    later: str | None = None,
-    *,
-    whole_words: bool = False,
-) -> list[Line]:
-    """A line of spans, broken at blanks; nothing for an empty one.
-
-    Args:
-        line: what to break.
-        width: of a line, its indent included.
-        indent: of the first line.
-        later: of the others; by default the same.
-        whole_words: let a word that is longer than a line, such as a path, stay whole.
-    """
-    margins = (indent, indent if later is None else later)
-    text = plain(line).translate(_BLANK)
-    text = _WHOLE.sub(lambda match: match[0].replace(" ", "\xa0"), text)
-    folded: list[Line] = []
-    end = 0
-    for row in textwrap.wrap(
-        text,
-        max(width, *(len(margin) + 1 for margin in margins)),
-        initial_indent=margins[0],
-        subsequent_indent=margins[1],
-        break_long_words=not whole_words,
-        break_on_hyphens=False,
-        expand_tabs=False,
-    ):
-        margin = margins[bool(folded)]
-        body = row[len(margin) :]
-        begin = text.index(body, end)
-        end = begin + len(body)
-        folded.append((*([Span(margin)] if margin else []), *piece(line, begin, end)))
-    return folded
-
-
 def piece(line: Line, begin: int, end: int) -> Line:
     """The spans of a line from one column to another."""
     spans, column = [], 0
     for span in line:
         text = span.text[max(0, begin - column) : max(0, end - column)]
         if text:
-            spans.append(Span(text.translate(_BLANK), span.role, span.device))
+            spans.append(Span(text, span.role, span.device))
         column += len(span.text)
     return tuple(spans)
 

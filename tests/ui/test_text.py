@@ -3,41 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from jaxtui.ui.text import Span, cut, fold, large, plain
-
-SAYS = (Span("Out of memory:\tfree 5.03 ms, run `jaxtui devices` ", "bad"), Span("now"))
+from jaxtui.ui.text import Span, cut, large, plain, wrap_spans
 
 
-@pytest.mark.parametrize(
-    ("width", "lines"),
-    [
-        # What stands between a figure and its unit, or in a command, is no place to
-        # break; a tab is a blank.
-        (80, ["Out of memory: free 5.03 ms, run `jaxtui devices` now"]),
-        (
-            27,
-            ["Out of memory: free", "  5.03 ms, run", "  `jaxtui devices` now"],
-        ),
-    ],
-)
-def test_lines_break_at_blanks(width: int, lines: list[str]) -> None:
-    found = fold(SAYS, width, later="  ")
-    assert [plain(line) for line in found] == lines
-    assert found[-1][-1].role == "label"
-    assert found[0][0].role == "bad"
-
-
-ANYTHING = st.text() | st.text(st.sampled_from("ab5 \t\n\r\x0b\xa0`%ms"))
-
-
-@given(ANYTHING, st.integers(1, 30))
-def test_any_text_is_folded_and_no_character_is_lost(text: str, width: int) -> None:
-    lines = [plain(line) for line in fold((Span(text),), width)]
-    assert all(len(line) <= width for line in lines)
-    assert "".join("".join(lines).split()) == "".join(text.split())
+def test_spans_are_wrapped_whole_and_only_a_longer_one_is_broken() -> None:
+    texts = ("p90 6.1 ms", "a b c d e f g h i")
+    spans = [Span("ready: 5.03 ms", "title"), *map(Span, texts)]
+    lines = wrap_spans(spans, 14, ", ")
+    assert [plain(line) for line in lines] == [
+        *("ready: 5.03 ms", "p90 6.1 ms", "a b c d e f g", "h i")
+    ]
+    assert lines[0][0].role == "title"
 
 
 def test_a_line_that_is_too_long_ends_in_an_ellipsis() -> None:

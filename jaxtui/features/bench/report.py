@@ -45,7 +45,7 @@ from jaxtui.ui.documents import MACHINE, encode, machine
 from jaxtui.ui.export import Contents
 from jaxtui.ui.plot import Picture, dot
 from jaxtui.ui.report import Column, Report, Rows, Statement, gather, markdown, svg
-from jaxtui.ui.text import Line, Span, bar, fold, log_share
+from jaxtui.ui.text import Line, Span, bar, log_share, wrap_spans
 
 _ENDS = {
     "target": "stopped: precise enough",
@@ -560,22 +560,25 @@ def statements(
     )
 
 
-def figure_lines(case: CaseState, width: int) -> Iterator[Line]:
+def figure_lines(case: CaseState, width: int) -> list[Line]:
     """The clock of a case, until its results were ready, in full."""
     measured = case.measurement
     if measured is None or measured.ready is None or case.failure is not None:
-        return
+        return []
     ready, text = measured.ready, fmt.seconds
-    figures = (
-        f"{text(ready.median)}, {fmt.interval(ready)}, "
-        f"p90 {text(ready.p90)}, p99 {text(ready.p99)}, "
-        f"max {text(ready.max)}, {fmt.sampled(ready)}"
-    )
+    figures = [
+        fmt.interval(ready),
+        f"p90 {text(ready.p90)}",
+        f"p99 {text(ready.p99)}",
+        f"max {text(ready.max)}",
+        fmt.sampled(ready),
+    ]
     if measured.stopped:
-        figures += f"; {_ENDS[measured.stopped]}"
+        figures.append(_ENDS[measured.stopped])
     if measured.processes is not None:
-        figures += f"; medians of processes {fmt.processes(measured.processes)}"
-    yield from fold((Span("ready: ", "title"), Span(figures)), width, later="  ")
+        figures.append(f"medians of processes {fmt.processes(measured.processes)}")
+    median = Span(f"ready: {text(ready.median)}", "title")
+    return wrap_spans([median, *map(Span, figures)], width, ", ")
 
 
 # Files.

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
+from rich.text import Text
 
 from jaxtui.core import format as fmt
 from jaxtui.core.model import Interval
@@ -14,7 +15,8 @@ from jaxtui.core.stats import break_even_calls, ratio
 from jaxtui.features.bench.figures import APART, awaited, numpy_of, share_of_peak
 from jaxtui.features.bench.messages import Results
 from jaxtui.ui import words
-from jaxtui.ui.text import Line, Span, bar, fold
+from jaxtui.ui.report import styled
+from jaxtui.ui.text import Line, Span, bar
 from jaxtui.ui.words.engine import doing
 
 CLOSE = 1.05
@@ -288,19 +290,19 @@ def four_lines(case: CaseState, run: Job, width: int) -> list[Line]:
     return [*drawn, cold(case, numpy)] if case.phases.first_call else drawn
 
 
-def first_minute(run: Job, width: int) -> list[Line]:
+def first_minute(run: Job, width: int) -> list[Text | Line]:
     """All of it as text."""
     case = next(entry for entry in run.cases if not entry.case.on_host)
-    text_lines = [(Span(f"why did my stopwatch lie?  {case.case.label}", "title"),), ()]
+    title = styled(f"why did my stopwatch lie?  {case.case.label}", "title")
+    text_lines: list[Text | Line] = [title, ()]
     if case.failure is not None:
-        text = (Span(words.in_full(case.failure)),)
-        return [*text_lines, *fold(text, width)]
+        return [*text_lines, styled(words.in_full(case.failure))]
     text_lines += four_lines(case, run, width)
     clocks, factor = of_case(case), off_by(case)
     if clocks is not None and factor is not None and clocks.wrong:
         ends = f" ({factor.ends})" if factor.ends else ""
-        text = (Span(f"The stopwatch is off by {factor.text}{ends}.", "danger"),)
-        text_lines += [(), *fold(text, width)]
+        text = f"The stopwatch is off by {factor.text}{ends}."
+        text_lines += [(), styled(text, "danger")]
     return text_lines
 
 

@@ -19,7 +19,7 @@ from jaxtui.ui import chipmap, words
 from jaxtui.ui.app.base import base
 from jaxtui.ui.app.pane import bindings
 from jaxtui.ui.app.state import State
-from jaxtui.ui.report import Column, fitting
+from jaxtui.ui.report import Column, fitting, written
 from jaxtui.ui.sheet import Sheet
 from jaxtui.ui.text import plain
 from jaxtui.ui.widgets.chip_map import ChipMap
@@ -176,9 +176,9 @@ class Hardware(Horizontal):
         panel.styles.width = "1fr" if alone else fitted
         rows = len(every) + 1
         if self.is_single:
-            summary = devices.host_summary(state.host, fitted - 4) if state.host else []
-            self._machine.show(lambda _: summary)
-            rows += len(summary)
+            summary = devices.host_summary(state.host) if state.host else ""
+            self._machine.content = summary
+            rows += len(written(summary, fitted - 4).splitlines())
         if mapped:
             inside = room.width - fitted - 4
             legend = heat.legend if heat else ()

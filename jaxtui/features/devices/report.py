@@ -7,6 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from jaxtui.core import format as fmt
 from jaxtui.core.model import Device, Host, Remark, RoofsMeasured
@@ -18,8 +21,8 @@ from jaxtui.features.devices.load import NEARLY_FULL
 from jaxtui.machine.topologies import FAMILIES
 from jaxtui.ui import chipmap
 from jaxtui.ui.documents import machine
-from jaxtui.ui.report import Column, Report, Rows, gather
-from jaxtui.ui.text import Line, Span, fold, meter
+from jaxtui.ui.report import Column, Report, Rows, gather, joined, styled
+from jaxtui.ui.text import Line, Span, meter
 
 MAP_COLUMNS, MAP_LINES = 80, 60
 """Room for the chip map where text scrolls, so that only its width matters."""
@@ -29,10 +32,6 @@ MOST = 64
 
 _BYTES = ("bytes", "size", "limit", "reserved")
 """Parts of the names of statistics that count bytes."""
-
-_NARROWEST_VALUE = 16
-"""The least room next to the names of facts; with less, their later lines go below the
-names."""
 
 
 def report(
@@ -350,35 +349,30 @@ def _memory_facts(device: Device) -> list[tuple[str, str]]:
     ]
 
 
-def host_summary(host: Host, width: int) -> list[Line]:
+def host_summary(host: Host) -> Text:
     """Write the host in short, below a device that has no place on a map."""
     cores = host.cores and f"{host.cores} core{'s' * (host.cores != '1')}"
     memory = None if host.memory_bytes is None else fmt.bytes_text(host.memory_bytes)
     facts = " · ".join(filter(None, (cores, memory)))
     versions = machine(host, "jax", "libtpu", "numpy", by=" · ")
-    lines: list[Line] = []
-    for text in (host.cpu_model or "", facts, versions):
-        lines += fold((Span(text),), width)
-    return lines
+    return joined(filter(None, (host.cpu_model, facts, versions)))
 
 
 def facts(
     device: Device, devices: Sequence[Device], host: Host | None, width: int
-) -> list[Line]:
+) -> list[RenderableType]:
     """Write the meaning of the layout, and all facts of a device and its host, in
     groups.
     """
-    lines = fold((Span(explain(devices, host)),), width)
+    lines: list[RenderableType] = [styled(explain(devices, host))]
     for title, pairs in groups(device, host).items():
-        room = max((len(name) for name, _ in pairs if len(name) <= 20), default=0) + 2
-        lines += [
-            (),
-            (Span(title, "title"), Span(f" {'─' * (width - len(title) - 1)}", "muted")),
-        ]
+        rule = "─" * (width - len(title) - 1)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(style="muted", max_width=width // 2, overflow="fold")
+        table.add_column(overflow="fold")
         for name, value in pairs:
-            margin = " " * (room if width - room >= _NARROWEST_VALUE else 2)
-            padded = Span(f"{name}  ".ljust(room), "muted")
-            lines += fold((padded, Span(value)), width, "", margin)
+            table.add_row(styled(name), styled(value))
+        lines += ["", Text.assemble((title, "title"), (f" {rule}", "muted")), table]
     return lines
 
 

@@ -7,6 +7,8 @@ from functools import partial
 from typing import ClassVar
 
 from msgspec.structs import replace
+from rich.console import RenderableType
+from rich.text import Text
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -35,9 +37,9 @@ from jaxtui.ui.export import file_stem
 from jaxtui.ui.findings import failure_lines, finding_lines
 from jaxtui.ui.plot import COLORS
 from jaxtui.ui.progress import describe, starting
-from jaxtui.ui.report import text
+from jaxtui.ui.report import text, written
 from jaxtui.ui.sheet import Figure, Sheet
-from jaxtui.ui.text import Line, Span, fold, meter
+from jaxtui.ui.text import Line, Span, meter
 from jaxtui.ui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.ui.widgets.panel import Panel, hint
 from jaxtui.ui.widgets.plot_view import PlotView
@@ -289,23 +291,19 @@ class DevicesPane(CasePane):
         recorded.choose(self.base, None)
 
 
-def _details(state: State, width: int) -> list[Line]:
+def _details(state: State, width: int) -> list[RenderableType]:
     """Write the machine's problems, then all facts about it and the selected device."""
     urgent, device = _urgent(state), state.device
-    parts = [_finding(finding, width) for finding in urgent]
+    parts: list[Sequence[RenderableType]] = [*map(finding_lines, urgent)]
     if device is not None:
         parts.append(devices.facts(device, state.devices, state.host, width))
     infos = (one for one in state.findings if one not in urgent)
-    parts += [_finding(finding, width) for finding in infos]
-    return [line for part in parts if part for line in ((), *part)][1:]
+    parts += map(finding_lines, infos)
+    return [line for part in parts if part for line in ("", *part)][1:]
 
 
 def _urgent(state: State) -> tuple[Remark, ...]:
     return tuple(finding for finding in state.findings if finding.severity != "info")
-
-
-def _finding(finding: Remark, width: int) -> list[Line]:
-    return [row for line in finding_lines(finding) for row in fold(line, width)]
 
 
 def _shown_case(state: State) -> CaseState | None:
@@ -427,17 +425,18 @@ def _lines(
     case: CaseState | None,
     height: int,
     width: int,
-) -> list[Line]:
+) -> list[RenderableType | Line]:
     if case is None or state.run is None:
         return _before(state, offer, findings, height, width)
     if case.failure is not None:
-        return failure_lines(case.failure, width)
+        return [*failure_lines(case.failure)]
     numpy = figures.numpy_of(case, state.run)
-    lines = stopwatch.four_lines(case, state.run, width)
+    lines: list[RenderableType | Line] = []
+    lines += stopwatch.four_lines(case, state.run, width)
     if state.job is state.run:
         lines.append(_progress(state.run, width))
     if numpy is not None and numpy.failure is not None:
-        lines += failure_lines(numpy.failure, width)
+        lines += failure_lines(numpy.failure)
     return lines
 
 
@@ -447,19 +446,21 @@ def _before(
     findings: Sequence[Remark],
     height: int,
     width: int,
-) -> list[Line]:
+) -> list[RenderableType | Line]:
     """Write what Enter runs, or why nothing can run yet."""
-    lines: list[Line] = []
+    lines: list[RenderableType | Line] = []
     if state.engine == "failed" and state.failed is not None:
-        lines = failure_lines(state.failed, width)
+        lines += failure_lines(state.failed)
     else:
-        line = Span("Enter ", "title"), Span(_offer_text(state, offer))
-        lines = fold(line, width)
-        room = 0 if findings else height - len(lines) - 1
+        line = Text.assemble(("Enter ", "title"), _offer_text(state, offer))
+        lines.append(line)
+        taken = len(written(line, width).splitlines())
+        room = 0 if findings else height - taken - 1
         drawn = stopwatch.sketch(width, room)
-        lines += [()] * (len(drawn) < room) + drawn
+        lines += [""] * (len(drawn) < room)
+        lines += drawn
     for finding in findings:
-        lines += [(), *_finding(finding, width)]
+        lines += ["", *finding_lines(finding)]
     return lines
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 from msgspec.structs import replace
+from rich.console import Group, RenderableType
 
 from jaxtui.core.model import Device, EngineFailed, Holder, Topology
 from jaxtui.features.devices import report as view
@@ -12,8 +13,7 @@ from jaxtui.features.devices.report import Product
 from jaxtui.machine import topologies
 from jaxtui.ui.app.state import EMPTY
 from jaxtui.ui.findings import failure_lines
-from jaxtui.ui.report import Column, as_text, fitting
-from jaxtui.ui.text import Line, plain
+from jaxtui.ui.report import Column, as_text, fitting, written
 from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.records import told
@@ -44,8 +44,8 @@ def rows(column: Column) -> list[str]:
     return [as_text(cell).plain for cell in column.cells]
 
 
-def text(lines: list[Line]) -> str:
-    return "\n".join(plain(line) for line in lines)
+def text(*content: RenderableType) -> str:
+    return written(Group(*content), 42)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +119,12 @@ def test_the_best_product_of_a_device() -> None:
 
 def test_titles_details_and_failures() -> None:
     assert view.title((*cpu_devices(), *TPUS)) == "1 × cpu, 8 × TPU v5 lite"
-    found = text(view.facts(TPUS[0], TPUS, HOST, 42))
+    found = text(*view.facts(TPUS[0], TPUS, HOST, 42))
     assert found.startswith("v5litepod-8 = 8 TensorCores = 8 chips = 8\nJAX devices: ")
     for name in ("process_index", "bytes_limit", "15.7 GiB", "AMD EPYC 7B12"):
         assert name in found
     assert all(len(line) <= 42 for line in found.split("\n"))
-    assert "none" in text(view.facts(cpu_devices()[0], cpu_devices(), None, 42))
+    assert "none" in text(*view.facts(cpu_devices()[0], cpu_devices(), None, 42))
     # Each fact stands in one group: what people ask for first, the rest last.
     spaces = {"default_memory": "device", "runtime_type": "pjrt", "other": "1"}
     device = msgspec.structs.replace(TPUS[0], attributes=spaces)
@@ -140,15 +140,13 @@ def test_titles_details_and_failures() -> None:
         "software",
         "attributes",
     ]
-    assert text(view.host_summary(HOST, 36)).startswith(
-        "AMD EPYC 7B12\n2 cores · 16.0 GiB"
-    )
+    assert text(view.host_summary(HOST)).startswith("AMD EPYC 7B12\n2 cores · 16.0 GiB")
     holder = Holder(pid=4242, user="ada", command="python train.py", paths=())
     failed = EngineFailed(
         remark=told("The TPU is held.", "End it.", "libtpu: [busy]\nmore"),
         holders=(holder,),
     )
-    lines = text(failure_lines(failed, 40))
+    lines = text(*failure_lines(failed))
     assert lines.startswith("The TPU is held.\nEnd it.\n")
     assert "4242" in lines
     assert lines.endswith("  libtpu: [busy]\n  more")
