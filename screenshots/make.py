@@ -95,7 +95,7 @@ LAST_SECONDS = 5.0
 async def film() -> None:
     """The first minute: open, see the devices, press Enter, read four lines."""
     engine = EngineClient(EngineOptions())
-    app = JaxtuiApp(engine, fps=2)
+    app = JaxtuiApp(engine, fps=1)
     frames: list[tuple[float, Frame]] = []
 
     async def record() -> None:
@@ -104,7 +104,7 @@ async def film() -> None:
             frame = [list(strip) for strip in strips]
             if not frames or frames[-1][1] != frame:
                 frames.append((time.monotonic(), frame))
-            await asyncio.sleep(0.4)
+            await asyncio.sleep(0.5)
 
     try:
         async with app.run_test(size=(80, 24)) as pilot:
