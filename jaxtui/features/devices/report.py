@@ -242,7 +242,7 @@ def _rates(
     ]
     return (
         Column(head, cells, rank=3, right=True, key="rate"),
-        Column("of", of, rank=9),
+        Column("queued calls of", of, key="of", rank=9),
     )
 
 

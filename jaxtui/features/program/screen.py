@@ -92,8 +92,9 @@ class ProgramScreen(CaseScreen):
     def draw(self) -> None:
         if (inspected := self._inspected) is not None:
             columns = min(100, max(40, self.size.width - 4))
-            summary = written(program.report(inspected), columns)
             hlo = program.hlo(inspected.hlo)
+            report = written(program.report(inspected), columns)
+            summary = f"{report}\n\n{program.entry(hlo)}"
             self._texts = (summary, inspected.jaxpr, inspected.stablehlo, hlo)
         names = [
             (f" {name} ", "reverse" if number == self._section else "")

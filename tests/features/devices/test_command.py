@@ -32,7 +32,7 @@ def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
     assert words.sentence(finding) in shown
     assert run(FakeEngine(complete, findings=(finding,)), "devices", "--json") == 0
     out, err = capsys.readouterr()
-    assert list(json.loads(out)) == ["schema", "host", "devices"]
+    assert list(json.loads(out))[-1] == "devices"
     assert words.sentence(finding) in " ".join(err.split())
 
 
@@ -73,6 +73,6 @@ def test_ops_needs_no_device(capsys, flags: tuple[str, ...]) -> None:
     assert "Matrix product." in out
     if flags:
         document = json.loads(out)
-        assert document["schema"] == 1
+        assert document["schema"] == 2
         assert [op["name"] for op in document["ops"]] == ["matmul", "selu"]
     assert "close" in engine.calls
