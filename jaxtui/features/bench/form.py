@@ -1,31 +1,28 @@
-"""The form of the tab Bench: what to time, what is wrong with it, and Run."""
+"""The form of the tab Bench: what to time, the command that does the same, and Run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import ClassVar
 
 from msgspec.structs import replace
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.command import SimpleCommand
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
+from textual.markup import escape
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import Button, Input, Label, Static
+from textual.widgets import Button, Input, Label, SelectionList, Static
+from textual.widgets.selection_list import Selection
 
 from jaxtui.core import format as fmt
 from jaxtui.core.experiments import op_info
-from jaxtui.core.model import (
-    DTYPES,
-    INPUTS,
-    PRECISIONS,
-    USUAL_MODES,
-    Experiment,
-    OpInfo,
-)
-from jaxtui.core.model.machine import group_name
+from jaxtui.core.model import DTYPES, INPUTS, MODES, PRECISIONS, Experiment
+from jaxtui.core.model.machine import group_name, members
 from jaxtui.core.model.own import brief_name, is_own
 from jaxtui.features.bench.values import (
     Meaning,
@@ -33,17 +30,11 @@ from jaxtui.features.bench.values import (
     interpret,
     of_cases,
     of_functions,
-    shared,
-    takes_arguments,
     takes_mesh,
 )
 from jaxtui.ui.app.state import EMPTY, State
 from jaxtui.ui.text import meter, plain
-from jaxtui.ui.widgets.choice import Choice, Entry
-from jaxtui.ui.widgets.panel import Hint, Hints, Panel
-
-OPEN = "Open file…"
-"""The last entry of the list of ops, which is no op."""
+from jaxtui.ui.widgets.panel import Hint, Hints, Panel, hint
 
 SWEEP = "256..2048"
 """Sizes to begin with for products of matrices."""
@@ -53,6 +44,14 @@ VECTORS = "1e4,1e5,1e6"
 
 BUFFERS = "1k..16Mx4"
 """Sizes to begin with for collectives, in bytes."""
+
+TYPED = ("sizes", "budget", "processes", "mesh", "arguments")
+MARKED = ("dtypes", "modes", "devices", "inputs", "precisions")
+"""The ids of the inputs and of the lists, which are fields of ``Values``."""
+
+
+TAB = Binding("tab", "app.focus_next", "Next", priority=True)
+"""Before all others, as what a slow line delivers with it is for the next field."""
 
 
 class Field(Input):
@@ -66,7 +65,7 @@ class Field(Input):
             "Leave",
             tooltip="Leave the input, so that letters are keys again.",
         ),
-        Binding("tab", "app.focus_next", "Next"),
+        TAB,
     ]
 
     class Left(Message):
@@ -76,34 +75,103 @@ class Field(Input):
         self.post_message(self.Left())
 
 
-class OpChoice(Choice):
-    """The choice of an op: its list describes each op, and ends with opening a file."""
+class OpField(Static, can_focus=True):
+    """Shows the op; Enter, space or a click opens the list of all."""
 
-    ops: tuple[OpInfo, ...] = ()
-    opened: tuple[str, ...] = ()
-    """Functions of files that were opened."""
+    # Before all others, as what a slow line delivers with them is text of the list.
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,space,down", "open", "Choose", show=False, priority=True),
+        TAB,
+    ]
 
-    @property
-    def entries(self) -> Sequence[Entry]:
-        listed = [Entry(op.name, op.name, op.summary) for op in self.ops]
-        before = [
-            Entry(op, brief_name(op, 40), op, markable=False) for op in self.opened
+    op: reactive[str] = reactive(Values().op)
+    state: reactive[State] = reactive(EMPTY, repaint=False)
+
+    class Chosen(Message):
+        """An op was chosen from the list."""
+
+    def render(self) -> Content:
+        return Content.assemble(brief_name(self.op, 20), " ▾")
+
+    def on_click(self) -> None:
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open the list, which typing filters."""
+        listed = [(op.name, op.summary) for op in self.state.ops]
+        listed += [(op, f"From {op}.") for op in self.state.opened]
+        commands = [
+            SimpleCommand(brief_name(op, 40), partial(self._choose, op), escape(about))
+            for op, about in listed
         ]
+        file = partial(self.app.simulate_key, "f")
         about = "Functions of a Python file. The key f opens one, too."
-        return (*listed, *before, Entry(OPEN, OPEN, about, markable=False))
+        self.app.search_commands(
+            [*commands, SimpleCommand("Open file…", file, about)], "Find an op"
+        )
+
+    def _choose(self, op: str) -> None:
+        self.op = op
+        self.post_message(self.Chosen())
+
+
+class Marks(SelectionList[str]):
+    """A list of which several can be marked, under its name."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "app.focus_previous", show=False),
+        Binding("right", "app.focus_next", show=False),
+        TAB,
+    ]
+
+    DEFAULT_CSS = """
+    Marks {
+        height: auto; padding: 0; background: transparent;
+        border: none; border-top: solid $foreground 20%;
+        border-title-color: $foreground 60%;
+        &:focus {
+            border: none; border-top: solid $panel-lit;
+            border-title-color: $panel-lit; background-tint: transparent;
+        }
+        /* An X in the colour of its ground is none, also in grey. */
+        & > .selection-list--button, & > .selection-list--button-highlighted {
+            color: $panel; background: $panel;
+        }
+        & > .option-list--option-highlighted {
+            background: transparent; color: $foreground; text-style: none;
+        }
+        &:focus > .option-list--option-highlighted {
+            background: $primary 35%; color: $foreground;
+        }
+    }
+    """
+
+    def __init__(self, name: str, title: str) -> None:
+        super().__init__(id=name)
+        self.border_title = title
+        self.values: Sequence[str] = ()
 
     @property
-    def summary(self) -> str:
-        """The ops, without the folder of a file."""
-        if len(self.chosen) == 1:
-            return brief_name(self.chosen[0])
-        return super().summary
+    def chosen(self) -> tuple[str, ...]:
+        """What is marked, in the order of the list."""
+        return tuple(value for value in self.values if value in self.selected)
 
-    def take(self, chosen: tuple[str, ...] | None) -> None:
-        if chosen == (OPEN,):
-            self.app.simulate_key("f")
-        else:
-            super().take(chosen)
+    def offer(
+        self, values: Sequence[str], usable: Sequence[str], chosen: Sequence[str]
+    ) -> None:
+        """List values, grey those that are not usable, and mark the chosen others."""
+        place, self.values = self.highlighted or 0, values
+        self.clear_options()
+        self.add_options(
+            Selection(
+                Content(value),
+                value,
+                value in chosen and value in usable,
+                disabled=value not in usable,
+            )
+            for value in values
+        )
+        self.highlighted = min(place, len(values) - 1) if values else None
 
 
 class CaseForm(Panel):
@@ -117,17 +185,30 @@ class CaseForm(Panel):
     CaseForm {
         .row { height: 1; }
         .row Label { color: $foreground 60%; }
-        #sizes { width: 14; margin-right: 2; }
+        #op {
+            width: 24; margin-right: 2; background: $surface;
+            &:focus { background: $primary 35%; }
+            &:hover { background: $panel; }
+        }
+        #sizes, #arguments { width: 1fr; }
+        #arguments { margin-right: 2; }
+        #mesh { width: 8; }
         #budget { width: 6; }
-        #processes { width: 5; margin-right: 2; }
-        #arguments { width: 1fr; margin-right: 2; }
-        #mesh { width: 8; margin-right: 2; }
-        #mesh, #mesh-label { display: none; }
-        &.-spread #mesh, &.-spread #mesh-label { display: block; }
-        &.-spread #precisions { display: none; }
-        #arguments, #arguments-label { display: none; }
-        &.-own #arguments, &.-own #arguments-label { display: block; }
-        &.-own #dtypes, &.-own #precisions { display: none; }
+        #processes { width: 5; }
+        #lists { height: auto; max-height: 7; }
+        #lists Marks { width: 1fr; max-height: 100%; margin-right: 1; }
+        #lists #dtypes { max-width: 18; }
+        #lists #modes { width: 15; }
+        #ways {
+            width: 13; height: auto; max-height: 100%; overflow-y: auto;
+            Marks { margin-right: 0; max-height: 4; }
+        }
+        .own, .spread, #more { display: none; }
+        &.-own .own, &.-spread .spread, &.-own #more, &.-spread #more {
+            display: block;
+        }
+        &.-own #dtypes { display: none; }
+        #command { height: auto; max-height: 2; text-style: bold; }
         #form-end { height: auto; max-height: 4; }
         #meaning { width: 1fr; height: auto; color: $foreground 70%; }
         #meaning.-problem { color: $text-error; text-style: bold; }
@@ -136,7 +217,7 @@ class CaseForm(Panel):
         #edit { display: none; }
         &.-folded {
             border: none; height: 1; background: $panel;
-            .row { display: none; }
+            .row, #lists { display: none; }
             #edit { display: block; }
             #meaning { height: 1; text-wrap: nowrap; text-overflow: ellipsis;
                 color: $foreground; text-style: bold; }
@@ -159,27 +240,31 @@ class CaseForm(Panel):
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="row"):
-            yield OpChoice("op", id="op")
+            yield Label("op ")
+            yield OpField(id="op").data_bind(CaseForm.state)
             yield Label("size ")
             yield Field(SWEEP, id="sizes", compact=True, select_on_focus=False)
+        with Horizontal(id="lists"):
+            yield Marks("dtypes", "dtype")
+            yield Marks("modes", "mode")
+            yield Marks("devices", "device")
+            with Vertical(id="ways"):
+                yield Marks("inputs", "inputs")
+                yield Marks("precisions", "precision")
+        with Horizontal(classes="row", id="more"):
+            yield Label("args ", classes="own")
+            example = "such as f32[8,128] i32[8]"
+            yield Field(
+                id="arguments", placeholder=example, classes="own", compact=True
+            )
+            yield Label("mesh ", classes="spread")
+            yield Field(id="mesh", placeholder="2x4", classes="spread", compact=True)
+        with Horizontal(classes="row"):
             yield Label("budget ")
             yield Field(id="budget", placeholder="auto", compact=True)
-            yield Label(" s")
-        with Horizontal(classes="row"):
-            yield Choice("dtype", DTYPES, ("float32",), id="dtypes")
-            yield Choice("mode", USUAL_MODES, ("numpy", "jit"), id="modes")
-            yield Choice("device", id="devices")
-        with Horizontal(classes="row"):
-            yield Choice("inputs", INPUTS, ("device",), id="inputs")
-            yield Choice("precision", PRECISIONS, ("default",), id="precisions")
-            yield Label("processes ")
+            yield Label(" s  processes ")
             yield Field(id="processes", placeholder="1", compact=True)
-            yield Label("mesh ", id="mesh-label")
-            yield Field(id="mesh", placeholder="2x4", compact=True)
-            yield Label("args ", id="arguments-label")
-            yield Field(
-                id="arguments", placeholder="such as f32[8,128] i32[8]", compact=True
-            )
+        yield Static(id="command", markup=False)
         with Horizontal(id="form-end"):
             yield Static(id="meaning", markup=False)
             yield Static(id="form-progress", markup=False)
@@ -191,28 +276,27 @@ class CaseForm(Panel):
 
     @property
     def values(self) -> Values:
-        chosen = {choice.id: choice.chosen for choice in self.query(Choice)}
-        return Values(
-            op=(*chosen["op"], "")[0],
-            others=chosen["op"][1:],
-            sizes=self.query_one("#sizes", Input).value,
-            dtypes=chosen["dtypes"],
-            devices=chosen["devices"],
-            modes=chosen["modes"],
-            inputs=chosen["inputs"],
-            precisions=chosen["precisions"],
-            budget=self.query_one("#budget", Input).value,
-            processes=self.query_one("#processes", Input).value,
-            arguments=self.query_one("#arguments", Input).value,
-            mesh=self.query_one("#mesh", Input).value,
-        )
+        op = self.query_one(OpField).op
+        typed = {name: self.query_one(f"#{name}", Input).value for name in TYPED}
+        marked = {name: self.query_one(f"#{name}", Marks).chosen for name in MARKED}
+        values = Values(op=op, **typed, **marked)  # type: ignore[arg-type]
+        # What is hidden says nothing.
+        if is_own(op):
+            values = replace(values, dtypes=(), precisions=("default",))
+        else:
+            values = replace(values, arguments="")
+        return values if takes_mesh(op, self.state) else replace(values, mesh="")
 
     @property
     def hints(self) -> Hints:
         """Return the hints for the focused widget."""
-        if isinstance(self.screen.focused, Field):
+        focused = self.screen.focused
+        if isinstance(focused, Field):
             return [Hint("Enter", "run", "enter"), Hint("Esc", "leave", "escape")]
-        return [Hint("Enter", "open the list", "enter")]
+        copy = hint(self, "copy", "copy the command")
+        if isinstance(focused, Marks):
+            return [Hint("Space", "mark", "space"), copy]
+        return [Hint("Enter", "open the list", "enter"), copy]
 
     @property
     def edited(self) -> bool:
@@ -220,18 +304,33 @@ class CaseForm(Panel):
         return self._as_run is None or self.values != self._as_run
 
     def fill(self, values: Values) -> None:
-        with self.prevent(Input.Changed):
-            self.query_one("#sizes", Input).value = values.sizes
-            self.query_one("#budget", Input).value = values.budget
-            self.query_one("#processes", Input).value = values.processes
-            self.query_one("#arguments", Input).value = values.arguments
-            self.query_one("#mesh", Input).value = values.mesh
-        for name in ("dtypes", "modes", "inputs", "precisions"):
-            self._choice(name).chosen = getattr(values, name)
-        self._choice("op").chosen = values.ops
-        self._offer_what_the_op_has()
-        if values.devices:
-            self._choice("devices").chosen = values.devices
+        """Offer what the op has, and say these values as far as they can be said."""
+        info = op_info(values.op, self.state.ops)
+        known = {device.name for device in self.state.devices}
+        names = [d.name for d in self.state.devices if d.addressable]
+        groups = [group_name(names)] if len(names) > 1 else []
+        groups += [name for name in values.devices if known.issuperset(members(name))]
+        usable = {
+            "dtypes": info.dtypes if info else DTYPES,
+            "modes": info.modes if info else MODES,
+            "devices": tuple(dict.fromkeys((*names, *groups))),
+            "inputs": INPUTS,
+            "precisions": PRECISIONS[: None if info and info.takes_precision else 1],
+        }
+        every = {"dtypes": DTYPES, "modes": MODES, "precisions": PRECISIONS}
+        with self.prevent(Input.Changed, SelectionList.SelectedChanged):
+            self.query_one(OpField).op = values.op
+            for name in TYPED:
+                field, text = self.query_one(f"#{name}", Input), getattr(values, name)
+                if field.value != text:
+                    field.value, field.cursor_position = text, len(text)
+            for name, offered in usable.items():
+                marks, chosen = self.query_one(f"#{name}", Marks), getattr(values, name)
+                if name == "devices":
+                    chosen = chosen or marks.chosen
+                if name != "modes" and not set(chosen) & set(offered):
+                    chosen = offered[:1]
+                marks.offer(every.get(name, offered), offered, chosen)
         self.check()
 
     def watch_state(self, old: State, new: State) -> None:
@@ -240,12 +339,9 @@ class CaseForm(Panel):
             button = self.query_one("#run", Button)
             button.label = "■ s stop" if new.running else "▶ r run"
             button.variant = "error" if new.running else "primary"
-        # Not each time: an ending may have left the form without its choices.
-        if old.opened != new.opened:
-            self.query_one(OpChoice).opened = new.opened
         if (old.ops, old.devices) != (new.ops, new.devices):
-            self._take_options(new)
-            self.check()
+            filled = self.query_one("#modes", Marks).values
+            self.fill(self.values if filled else Values(sizes=SWEEP))
         elif old.engine != new.engine == "failed":
             self.check()
         if new.run is not None and new.run.origin != self._run:
@@ -275,12 +371,13 @@ class CaseForm(Panel):
     def check(self) -> None:
         """Judge the form anew and say what it amounts to."""
         values = self.values
-        own = takes_arguments(values.op, self.state)
+        own = is_own(values.op)
         self.set_class(own, "-own")
-        self.set_class(takes_mesh(values, self.state), "-spread")
+        self.set_class(takes_mesh(values.op, self.state), "-spread")
         sizes = self.query_one("#sizes", Input)
         sizes.disabled = own and bool(values.arguments.strip())
-        sizes.placeholder = "its own" if own else ""
+        info = op_info(values.op, self.state.ops)
+        sizes.placeholder = "its own" if own or not info else fmt.size(info.default)
         self.meaning = interpret(values, self.state)
         self._write()
         self.post_message(self.Changed())
@@ -296,7 +393,9 @@ class CaseForm(Panel):
         line.set_class(problem, "-problem")
 
     def _write(self) -> None:
-        meaning = self.meaning
+        meaning, command = self.meaning, self.query_one("#command", Static)
+        command.display = meaning.experiment is not None and not self.folded
+        command.update(Content(self.values.command))
         if self.folded and not meaning.problem:
             summary = self.values.summary
             self.say(f"{summary} · edited" if self.edited else summary, False)
@@ -307,55 +406,24 @@ class CaseForm(Panel):
         if self.folded:
             self.app.simulate_key("e")
 
-    @on(Choice.Changed)
     @on(Input.Changed)
-    def _update(self, event: Choice.Changed | Input.Changed) -> None:
+    @on(SelectionList.SelectedChanged)
+    def _update(self, event: Message) -> None:
         event.stop()
-        if isinstance(event, Choice.Changed) and event.choice.id == "op":
-            self._adopt_op()
         self.check()
 
-    def _adopt_op(self) -> None:
-        """Offer the op's dtypes and modes, and sizes that suit it if none suit yet."""
-        self._offer_what_the_op_has()
-        info = op_info(self.values.op, self.state.ops)
-        if is_own(self.values.op):
-            self.fill(of_functions(self.values, self.values.op))
-            return
-        sizes = self.query_one("#sizes", Input)
-        devices = self._choice("devices")
-        if info is not None and info.collective:  # all of them
-            devices.chosen = devices.options[-1:]
-        if info is not None and sizes.value in ("", SWEEP, VECTORS, BUFFERS):
+    @on(OpField.Chosen)
+    def _adopt(self, event: OpField.Chosen) -> None:
+        """Offer what the op has, and sizes that suit it if none suit yet."""
+        event.stop()
+        values = self.values
+        info = op_info(values.op, self.state.ops)
+        if is_own(values.op):
+            values = of_functions(values, values.op)
+        elif info is not None and values.sizes in ("", SWEEP, VECTORS, BUFFERS):
             usual = SWEEP if info.default <= 4096 else VECTORS
-            usual = BUFFERS if info.collective else usual
-            sizes.value = "" if info.own else usual  # its arguments decide
-            sizes.cursor_position = len(sizes.value)
-
-    def _offer_what_the_op_has(self) -> None:
-        """The ops' dtypes and modes, of which those stay chosen that were."""
-        offers = shared(self.values.ops, self.state)
-        if not any(offers):
-            return
-        dtypes, modes = self._choice("dtypes"), self._choice("modes")
-        for choice, offered in zip((dtypes, modes), offers, strict=True):
-            choice.options = tuple(offered)
-            choice.chosen = tuple(value for value in choice.chosen if value in offered)
-        dtypes.chosen = dtypes.chosen or dtypes.options[:1]
-
-    def _take_options(self, state: State) -> None:
-        op, devices = self.query_one(OpChoice), self._choice("devices")
-        op.options = tuple(info.name for info in state.ops)
-        op.ops = state.ops
-        chosen = (*op.chosen, "")[0]
-        if op.options and chosen not in op.options and not is_own(chosen):
-            op.chosen = op.options[:1]
-            self._adopt_op()
-        names = [d.name for d in state.devices if d.addressable]
-        together = [group_name(names)] if len(names) > 1 else []
-        devices.options = (*names, *together)
-        if not set(devices.chosen) & set(devices.options):
-            devices.chosen = devices.options[:1]
-
-    def _choice(self, name: str) -> Choice:
-        return self.query_one(f"#{name}", Choice)
+            values = replace(values, sizes=BUFFERS if info.collective else usual)
+        if info is not None and info.collective:  # all of them
+            names = [d.name for d in self.state.devices if d.addressable]
+            values = replace(values, devices=(group_name(names),))
+        self.fill(values)

@@ -13,13 +13,13 @@ from jaxtui.ui.report import Column, Report, Rows, gather, styled
 LEAST_SUMMARY = 30
 """Cells that what an op computes keeps while other columns can go."""
 
-_SHORT = {name: alias for alias, name in DTYPE_ALIASES.items()}
+SHORT = {name: alias for alias, name in DTYPE_ALIASES.items()}
 
 
 def report(ops: Sequence[OpInfo]) -> Report:
     """All of the catalogue; dtypes are written short, as ``--dtype`` takes them too."""
     dtypes = [
-        " ".join(_SHORT.get(name, name) for name in op.dtypes)
+        " ".join(SHORT.get(name, name) for name in op.dtypes)
         or "those of its arguments"
         for op in ops
     ]

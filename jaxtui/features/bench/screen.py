@@ -10,13 +10,11 @@ from msgspec.structs import replace
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
 from jaxtui.core import experiments, selection
-from jaxtui.core.model import Case, Experiment, OpInfo
+from jaxtui.core.model import Case, Experiment
 from jaxtui.core.model.own import brief_name, is_own
-from jaxtui.features.bench import listing as ops
 from jaxtui.features.bench import report as bench
 from jaxtui.features.bench.case_pane import CASE_KEYS, CasePane
 from jaxtui.features.bench.choices import disturbed, next_picture
@@ -33,7 +31,7 @@ from jaxtui.ui.app.dialogs import Question
 from jaxtui.ui.app.pane import WIDE_COLUMNS, bindings
 from jaxtui.ui.app.state import MOST, State
 from jaxtui.ui.progress import extent_text
-from jaxtui.ui.report import UNLIMITED, Rows, text, written
+from jaxtui.ui.report import text
 from jaxtui.ui.widgets.panel import hint
 from jaxtui.ui.widgets.plot_view import PlotReader
 
@@ -53,11 +51,7 @@ BEFORE = """\
   [$lane-device 60%]pipelined ██████████▌[/]      per queued call
   [$numpy]NumPy     ████████████████████████████[/]
 
-[b]once per case[/b]
-  transfer · trace · lower · compile · first run · fetch
-
-[b]r[/b] run  [b]Tab[/b] through the form  [b]f[/b] functions of a file  \
-[b]?[/b] all keys
+[b]once per case[/b]  transfer · trace · lower · compile · first run · fetch
 """
 """The text of the tab until something was run: it explains the clocks."""
 
@@ -93,7 +87,13 @@ _KEYS = (
         "Show the phases of the case, then the log, or neither.",
     ),
     ("escape", "back", "Back", "Close the log or the phases, then the form."),
-    ("y", "copy", "Copy", "Copy the results, also to a file next to the history."),
+    (
+        "y",
+        "copy",
+        "Copy",
+        "Copy the command of the open form, or else the results, also to a file next to"
+        " the history.",
+    ),
     (
         "u",
         "export",
@@ -117,16 +117,12 @@ class BenchPane(CasePane):
     DEFAULT_CSS = """
     BenchPane {
         height: 1fr;
-        #before { height: 1fr; padding: 1 2; color: $foreground 70%; }
+        #before { height: 1fr; padding: 0 2; color: $foreground 70%; }
         Pictures { min-height: 8; }
         Results { max-height: 50%; }
         ResultsTable { max-height: 6; }
         #notes-scroll { height: 2; }
         Pictures, Results { display: none; }
-
-        #before Static { width: auto; }
-        #ops { margin-left: 2; display: none; }
-        &.-roomy #ops { display: block; }
 
         &.-ran #before { display: none; }
         &.-ran Pictures, &.-ran Results { display: block; }
@@ -134,21 +130,20 @@ class BenchPane(CasePane):
             ResultsTable { max-height: 10; }
             #notes-scroll { height: 3; }
         }
+        &.-tall #before { padding: 1 2; }
         &.-low {
-            #before { padding: 0 1; }
+            #lists { max-height: 4; }
             Pictures { min-height: 5; }
             ResultsTable { max-height: 3; }
             #notes-scroll { display: none; }
         }
         /* While the form is open beside results, on a small screen. */
         &.-editing {
-            ResultsTable { max-height: 3; }
+            Pictures { display: none; }
+            ResultsTable { max-height: 5; }
             #notes-scroll { display: none; }
         }
-        &.-tall.-editing {
-            ResultsTable { max-height: 10; }
-            #notes-scroll { display: block; }
-        }
+        &.-tall.-editing Pictures { display: block; }
         &.-phases {
             #plot-panel, #notes-scroll { display: none; }
             Side { width: 1fr; }
@@ -171,14 +166,9 @@ class BenchPane(CasePane):
     }
     """
 
-    _listed: tuple[OpInfo, ...] = ()
-    """The ops that stand beside the form until something was run."""
-
     def compose(self) -> ComposeResult:
         yield CaseForm().data_bind(BenchPane.state)
-        with Horizontal(id="before"):
-            yield Static(BEFORE)
-            yield Static(id="ops", markup=False)
+        yield Static(BEFORE, id="before")
         yield Pictures()
         yield Results()
         yield LogPanel().data_bind(BenchPane.state)
@@ -219,14 +209,7 @@ class BenchPane(CasePane):
         ran, phases = state.run is not None, self._pictures.phases_shown
         if height:  # in view, or it was
             self.set_class(height >= 26, "-tall")
-            # Room for both texts side by side, and below the form for a line per op.
-            roomy = width >= 120 and height >= len(state.ops) + 10
-            self.set_class(roomy, "-roomy")
             self.set_class(height < 16, "-low")
-        if state.ops != self._listed:
-            self._listed = state.ops
-            listed = written(Rows(ops.columns(state.ops)), UNLIMITED)
-            self.query_one("#ops", Static).update(listed)
         self.set_class(ran, "-ran")
         self.set_class(ran and not self.form.folded, "-editing")
         self.set_class(state.view == "roofline", "-roofline")
@@ -286,6 +269,8 @@ class BenchPane(CasePane):
                 state
             ):
                 return str(why)
+            case "copy" if not self.form.folded:
+                return self.form.meaning.message if self.case is None else None
             case "copy" | "export" if state.run is None:
                 return "No result yet."
             case "view" if state.run is None:
@@ -325,7 +310,7 @@ class BenchPane(CasePane):
         self.tell_keys()
 
     def sweep(self, case: Case) -> None:
-        if why := why_no_sweep(case, self.session.state):
+        if why := why_no_sweep(case):
             self.base.say(why)
             return
         steps = selection.halves(max(case.size, 2**SWEEP_STEPS), SWEEP_STEPS)
@@ -385,7 +370,9 @@ class BenchPane(CasePane):
         self._arrange()
 
     def action_copy(self) -> None:
-        if (run := self.session.state.run) is not None:
+        if not self.form.folded:
+            self.base.copy_to_file(self.form.values.command, "command.txt")
+        elif (run := self.session.state.run) is not None:
             self.base.copy_to_file(text(bench.report(run)), "results.txt")
 
     def action_export(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from typing import cast
 
@@ -14,22 +15,23 @@ from jaxtui.core.experiments import op_info
 from jaxtui.core.model import Case, Experiment, Inputs, Mode, Precision, SelectionError
 from jaxtui.core.model.mesh import mesh_text
 from jaxtui.core.model.own import ARGUMENTS, brief_name, is_own, parts, short_name
+from jaxtui.features.bench.listing import SHORT
 from jaxtui.ui import words
 from jaxtui.ui.app.state import State
 from jaxtui.ui.progress import extent_duration, extent_text
 
 
 class Values(msgspec.Struct, frozen=True):
-    """The values that a person has chosen and typed."""
+    """The values that a person has chosen and typed, named like the form's fields."""
 
-    op: str = ""
+    op: str = "matmul"
     """An op of the catalogue, or ``/path/to/file.py:one,two``."""
-    others: tuple[str, ...] = ()
-    """More ops of the catalogue, timed in the same run."""
     sizes: str = ""
+    """Empty for the op's own."""
     dtypes: tuple[str, ...] = ("float32",)
+    """Empty for functions of a file."""
     devices: tuple[str, ...] = ()
-    modes: tuple[str, ...] = ("jit", "numpy")
+    modes: tuple[str, ...] = ("numpy", "jit")
     inputs: tuple[str, ...] = ("device",)
     precisions: tuple[str, ...] = ("default",)
     budget: str = ""
@@ -42,26 +44,49 @@ class Values(msgspec.Struct, frozen=True):
     """Over which collectives and the user's functions run; empty for the default."""
 
     @property
-    def ops(self) -> tuple[str, ...]:
-        return (self.op, *self.others)
+    def subject(self) -> str:
+        """The op with its sizes: ``matmul:256..2048``."""
+        sized = self.sizes.strip() and not self.arguments.strip()
+        return f"{self.op}:{self.sizes.strip()}" if sized else self.op
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What stands behind the op on the command line, without the defaults."""
+        listed = {
+            "dtype": [SHORT.get(dtype, dtype) for dtype in self.dtypes],
+            "mode": self.modes,
+            "device": self.devices,
+            "inputs": self.inputs if self.inputs != ("device",) else (),
+            "precision": self.precisions if self.precisions != ("default",) else (),
+        }
+        typed = {
+            "mesh": self.mesh,
+            "processes": self.processes,
+            "budget": self.budget,
+        }
+        options = {name: ",".join(values) for name, values in listed.items()}
+        options |= {name: text.strip() for name, text in typed.items()}
+        return {name: text for name, text in options.items() if text}
+
+    @property
+    def command(self) -> str:
+        """The command that times the same cases."""
+        words = ["jaxtui", "bench", self.subject]
+        for argument in selection.split_arguments(self.arguments):
+            words += ["--arg", argument]
+        for name, text in self.options.items():
+            words += [f"--{name}", text]
+        return shlex.join(words)
 
     @property
     def summary(self) -> str:
-        """The values in a line: ``matmul · 256..2048 · float32 · jit · cpu:0``."""
-        ops = ", ".join(brief_name(op) for op in self.ops if op)
-        own = is_own(self.op)
-        facts = [
-            ops,
-            self.arguments if own and self.arguments.strip() else self.sizes,
-            "" if own else ", ".join(self.dtypes),
-            ", ".join(self.modes),
-            ", ".join(self.devices),
-            f"mesh {self.mesh.strip()}" * bool(self.mesh.strip()),
-            *("inputs on the host" for value in self.inputs if value == "host"),
-            *(f"precision {value}" for value in self.precisions if value != "default"),
-            f"{self.processes} processes" * (self.processes.strip() not in ("", "1")),
-        ]
-        return " · ".join(part.strip() for part in facts if part.strip())
+        """The values in a line: ``matmul:256..2048 · f32 · numpy,jit · cpu:0``."""
+        plain = ("dtype", "mode", "device")
+        options = self.options.items()
+        facts = (text if name in plain else f"{name} {text}" for name, text in options)
+        subject = self.subject.replace(self.op, brief_name(self.op), 1)
+        arguments = self.arguments.strip()
+        return " · ".join((subject, *([arguments] if arguments else ()), *facts))
 
 
 class Meaning(msgspec.Struct, frozen=True):
@@ -121,7 +146,6 @@ def of_cases(cases: Sequence[Case]) -> Values:
             text = doubling
     return Values(
         op=ops[0],
-        others=ops[1:],
         sizes=text,
         dtypes=each(case.dtype for case in cases),
         devices=each(case.device for case in jax),
@@ -135,81 +159,54 @@ def of_cases(cases: Sequence[Case]) -> Values:
 
 def of_functions(values: Values, op: str) -> Values:
     """Return the form with functions of a file, whose arguments come from the file."""
-    return replace(
-        values, op=op, others=(), sizes="", modes=("jit",), arguments="", mesh=""
-    )
+    return replace(values, op=op, sizes="", modes=("jit",), arguments="", mesh="")
 
 
-def shared(names: Sequence[str], state: State) -> tuple[Sequence[str], Sequence[str]]:
-    """The dtypes and the modes that all of these ops have, in the first one's order.
-
-    Both are empty where none of them is known.
-    """
-    infos = [info for name in names if (info := op_info(name, state.ops))]
-    if not infos:
-        return [], []
-    dtypes = [v for v in infos[0].dtypes if all(v in i.dtypes for i in infos)]
-    modes: list[str] = [v for v in infos[0].modes if all(v in i.modes for i in infos)]
-    return dtypes, modes
-
-
-def takes_mesh(values: Values, state: State) -> bool:
+def takes_mesh(op: str, state: State) -> bool:
     """Return whether an op can run over a mesh, and there are devices for one."""
-    infos = [op_info(name, state.ops) for name in values.ops]
-    spans = any(info is not None and (info.own or info.collective) for info in infos)
+    info = op_info(op, state.ops)
+    spans = info is not None and (info.own or info.collective)
     return spans and len(state.devices) > 1
-
-
-def takes_arguments(name: str, state: State) -> bool:
-    """Return whether arguments decide about size and dtype: one's own function."""
-    info = op_info(name, state.ops)
-    return info is not None and info.own
 
 
 def _size_meaning(values: Values, state: State) -> str:
     """Return the meaning of the size, or what decides instead of it."""
     info = op_info(values.op, state.ops)
-    if info is None:
-        return ""
+    assert info is not None, values
     if info.own and values.arguments.strip():
         return "size and dtype: from its arguments"
     if info.own and not values.sizes.strip():
         return "size and dtype: from its factory"
-    infos = [op_info(name, state.ops) for name in values.others]
-    if any(more and more.size_means != info.size_means for more in infos):
-        return "size: as each op counts it"
     return f"size: {info.size_means}"
 
 
 def _build(values: Values, state: State) -> Experiment:
-    own = takes_arguments(values.op, state)
-    for chosen, noun in ((values.dtypes, "dtype"), (values.modes, "mode")):
-        if not chosen and not (own and noun == "dtype"):
+    own = is_own(values.op)
+    chosen = {"mode": values.modes, "device": values.devices}
+    for noun, names in (chosen if own else {"dtype": values.dtypes, **chosen}).items():
+        if not names:
             raise SelectionError(f"Choose at least one {noun}.")
-    typed = selection.split_arguments(values.arguments) if own else ()
-    precisions = ("default",) if own else values.precisions or ("default",)
-    meshed = bool(values.mesh.strip()) and takes_mesh(values, state)
-    sized_itself = own and (bool(typed) or not values.sizes.strip())
+    arguments = selection.parse_arguments(selection.split_arguments(values.arguments))
     return experiments.build(
-        selection.parse_ops(values.ops, state.ops, own=True),
-        None if sized_itself else selection.parse_sizes(values.sizes),
+        selection.parse_ops((values.op,), state.ops, own=True),
+        selection.parse_sizes(values.sizes) if values.sizes.strip() else None,
         () if own else values.dtypes,
-        values.devices or None,
+        values.devices,
         cast("tuple[Mode, ...]", values.modes),
         cast("tuple[Inputs, ...]", values.inputs or ("device",)),
-        cast("tuple[Precision, ...]", precisions),
+        cast("tuple[Precision, ...]", values.precisions or ("default",)),
         catalogue=state.ops,
         known_devices=state.devices,
         budget=selection.parse_budget(values.budget),
         processes=experiments.parse_processes(values.processes),
-        arguments=selection.parse_arguments(typed),
-        mesh=selection.parse_mesh(values.mesh) if meshed else None,
+        arguments=arguments,
+        mesh=selection.parse_mesh(values.mesh) if values.mesh.strip() else None,
     )
 
 
-def why_no_sweep(case: Case, state: State) -> str:
+def why_no_sweep(case: Case) -> str:
     """Return why a case cannot be timed over many sizes; empty if it can."""
-    if not takes_arguments(case.op, state):
+    if not is_own(case.op):
         return ""
     name = short_name(case.op)
     if (case.params or {}).get(ARGUMENTS):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.command import SimpleCommand
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.geometry import Offset
 from textual.reactive import reactive
 from textual.widgets import Static
 
@@ -20,13 +21,9 @@ from jaxtui.ui.app.base import BaseApp
 from jaxtui.ui.app.modal import Modal, modal_keys
 from jaxtui.ui.report import fitting
 from jaxtui.ui.widgets.chip_map import ChipMap
-from jaxtui.ui.widgets.choice import ChoicePopup, Entry
 from jaxtui.ui.widgets.device_table import DeviceMoved, DeviceTable
 from jaxtui.ui.widgets.keys_line import KeysLine
 from jaxtui.ui.widgets.panel import Hint, Panel, hint, hints_width
-
-_PLACE = Offset(1, 2)
-"""The position of the list: under the tabs."""
 
 
 class RecordedScreen(Modal):
@@ -105,7 +102,7 @@ class RecordedScreen(Modal):
         self.selected = event.name
 
     def action_choose(self) -> None:
-        choose(self.base, self.topology)
+        choose(self.base)
 
     def _draw(self) -> None:
         width = self.size.width
@@ -135,28 +132,18 @@ class RecordedScreen(Modal):
         self.query_one("#recorded-words", Static).update(devices.explain(self._devices))
 
 
-def choose(app: BaseApp, shown: str | None) -> None:
-    """Ask which topology to show.
+def choose(app: BaseApp) -> None:
+    """Ask which topology to show; it takes the place of the one that is on screen."""
 
-    Args:
-        app: shows it.
-        shown: the one that is on screen, which gives way to the chosen one.
-    """
-
-    def show(chosen: tuple[str, ...] | None) -> None:
-        if chosen is None:
-            return
+    def show(name: str) -> None:
         if isinstance(app.screen, RecordedScreen):
-            app.screen.topology = chosen[0]
+            app.screen.topology = name
         else:
-            app.push_screen(RecordedScreen(chosen[0]))
+            app.push_screen(RecordedScreen(name))
 
-    def entry(name: str) -> Entry:
+    def command(name: str) -> SimpleCommand:
         listed = topologies.devices(name)
-        return Entry(name, name, f"{devices.title(listed)}: {chipmap.summary(listed)}")
+        about = f"{devices.title(listed)}: {chipmap.summary(listed)}"
+        return SimpleCommand(name, partial(show, name), about)
 
-    names = topologies.names()
-    popup = ChoicePopup(
-        [*map(entry, names)], (shown or names[0],), _PLACE, multiple=False
-    )
-    app.push_screen(popup, show)
+    app.search_commands([*map(command, topologies.names())], "Find a recorded TPU")

@@ -288,7 +288,7 @@ class DevicesPane(CasePane):
     def action_recorded(self) -> None:
         from jaxtui.features.devices import recorded
 
-        recorded.choose(self.base, None)
+        recorded.choose(self.base)
 
 
 def _details(state: State, width: int) -> list[RenderableType]:

@@ -6,7 +6,7 @@ import asyncio
 import importlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
@@ -14,11 +14,20 @@ from textual import events, on
 from textual.actions import parse
 from textual.app import ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import (
+    CommandListItem,
+    CommandPalette,
+    DiscoveryHit,
+    Hit,
+    Hits,
+    Provider,
+    SimpleProvider,
+)
 from textual.dom import DOMNode
 from textual.geometry import Size
 from textual.markup import escape
 from textual.screen import Screen
+from textual.widget import AwaitMount
 from textual.widgets import Input, Static, TabbedContent, TabPane, Tabs
 
 from jaxtui.core import format as fmt
@@ -40,7 +49,6 @@ from jaxtui.ui.app.pane import (
 )
 from jaxtui.ui.app.state import State
 from jaxtui.ui.app.status import MessageLine, StatusLine
-from jaxtui.ui.widgets.choice import ChoicePopup
 from jaxtui.ui.widgets.keys_line import KeysLine
 
 if TYPE_CHECKING:
@@ -92,6 +100,18 @@ class Palette(Provider):
         # The palette itself is a screen by now.
         if self.screen is app.screen_stack[0]:
             yield from app.get_content()
+
+
+class Finder(CommandPalette):
+    """A palette in which Enter takes what the letters before it have found: a slow line
+    delivers all of them at once.
+    """
+
+    @on(Input.Submitted)
+    async def _find_first(self) -> None:
+        for worker in [*self.workers]:
+            if worker.node is self and not worker.is_cancelled:
+                await worker.wait()
 
 
 def too_small(size: Size) -> bool:
@@ -268,7 +288,7 @@ class JaxtuiApp(BaseApp):
         """
         end = time.monotonic() + PATIENCE_SECONDS
         while (
-            isinstance(self.screen, (LineScreen, CommandPalette, ChoicePopup))
+            isinstance(self.screen, (LineScreen, CommandPalette))
             and self.screen.focused is None
             and time.monotonic() < end
         ):
@@ -468,7 +488,18 @@ class JaxtuiApp(BaseApp):
     def action_open_file(self) -> None:
         self._on_bench(lambda pane: pane.action_open_file())
 
-    action_type_command = BaseApp.action_command_palette
+    def action_command_palette(self) -> None:
+        if not Finder.is_open(self):  # type: ignore[arg-type]
+            self.push_screen(Finder(id="--command-palette"))
+
+    action_type_command = action_command_palette
+
+    def search_commands(
+        self, commands: Sequence[CommandListItem], placeholder: str = ""
+    ) -> AwaitMount:
+        """Show a list of commands, which typing filters."""
+        provider: Any = SimpleProvider(self.screen, [*commands])
+        return self.push_screen(Finder([provider], placeholder=placeholder))
 
     def action_release(self) -> None:
         why = "Released: others can use the accelerator. The next run takes it again."

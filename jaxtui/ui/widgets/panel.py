@@ -175,24 +175,6 @@ class PanelList(OptionList):
             self.highlighted = min(place, len(self.options) - 1)
 
 
-class MarkList(PanelList):
-    """A list whose entries can be marked; its keys are those of its screen.
-
-    They are not priority bindings of the screen: a slow line delivers several keys at
-    once, and those would overtake the arrows that came before them.
-    """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("space", "screen.mark", "Mark", show=False),
-        Binding("enter", "screen.take", "Take", show=False),
-    ]
-
-
-def box(marked: bool) -> str:
-    """A mark that needs no colour, before what is marked."""
-    return f"[{'x' if marked else ' '}] "
-
-
 class BorderedInput(Input):
     """An input that looks like a panel."""
 

@@ -13,7 +13,7 @@ from textual.widgets import Input, Static
 from jaxtui.core.engine.client import EngineClient, EngineOptions
 from jaxtui.core.model import Case, Inspected, Inspection, Loop, Ready
 from jaxtui.features.bench import values
-from jaxtui.features.bench.form import OPEN, CaseForm, OpChoice
+from jaxtui.features.bench.form import CaseForm, Marks
 from jaxtui.features.bench.open_file import OpenFile
 from jaxtui.features.bench.values import Meaning, Values
 from jaxtui.features.program.screen import ProgramScreen
@@ -21,7 +21,6 @@ from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.dialogs import CodeScreen, NotesScreen
 from jaxtui.ui.app.state import EMPTY, State
-from jaxtui.ui.widgets.choice import Choice, ChoicePopup
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 from tests.ui.app.driving import app_on, plain, until, until_done, until_ready
 
@@ -61,15 +60,13 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def judged(op: str, **changed: object) -> Meaning:
-    form = Values(op=op, devices=("cpu:0",), modes=("jit",))
+    form = Values(op=op, dtypes=(), devices=("cpu:0",), modes=("jit",))
     return values.interpret(replace(form, **changed), STATE)  # type: ignore[arg-type]
 
 
 def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> None:
     plain, train = f"{work}/plain.py", f"{work}/train.py:step"
-    verdict = judged(
-        f"{plain}:scale,norm", arguments="f32[8, 8] bf16[]", dtypes=(), sizes="64"
-    )
+    verdict = judged(f"{plain}:scale,norm", arguments="f32[8, 8] bf16[]", sizes="64")
     assert verdict.experiment is not None
     assert not verdict.problem
     cases = verdict.experiment.cases
@@ -77,10 +74,9 @@ def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> 
     assert {case.size for case in cases} == {0}
     assert cases[0].params == {"args": "f32[8,8] bf16[]"}
 
-    sized = judged(train, sizes="64,128", precisions=("highest",))
+    sized = judged(train, sizes="64,128")
     assert sized.experiment is not None
     assert [case.size for case in sized.experiment.cases] == [64, 128]
-    assert {case.precision for case in sized.experiment.cases} == {"default"}
     own = judged(train, sizes=" ")
     assert own.experiment is not None
     assert own.experiment.cases[0].size == 0
@@ -132,34 +128,9 @@ def test_a_sweep_needs_sizes(
     op: str, size: int, params: dict[str, int | float | str] | None, words: str
 ) -> None:
     case = Case(op=op, size=size, dtype="", device="cpu:0", mode="jit", params=params)
-    why = values.why_no_sweep(case, STATE)
+    why = values.why_no_sweep(case)
     assert words in why
     assert bool(why) == bool(words)
-
-
-# The list of ops.
-
-
-async def test_the_list_has_ops_and_what_was_opened() -> None:
-    choice = OpChoice("op")
-    choice.ops = OPS
-    choice.opened = ("/p/train.py:a,b",)
-    found = {one.name: one.about for one in choice.entries}
-    assert list(found) == ["matmul", "selu", "train.py:a,b", OPEN]
-    assert found["matmul"] == "Matrix product."
-    assert found["train.py:a,b"] == "/p/train.py:a,b"
-
-    engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("2")
-        app.query_one("#op").focus()
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
-        # The last entry opens a file.
-        await pilot.press("end", "enter")
-        await until(pilot, lambda: isinstance(app.screen, OpenFile))
 
 
 # The screen.
@@ -206,9 +177,7 @@ async def test_what_was_opened_is_offered_again(work: Path) -> None:
         assert (await opened(pilot, app, "plain.py:scale")).modes == ("jit",)
         bench(app).fill(Values(op="matmul", sizes="64"))
         app.query_one("#op").focus()
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
-        await pilot.press("end", "up", "enter")
+        await pilot.press("enter", *"scale", "enter")
         await until(pilot, lambda: bench(app).values.op.endswith("plain.py:scale"))
         bench(app).query_one("#arguments", Input).value = "f32[8,8] f32[]"
         await until(pilot, lambda: bench(app).query_one("#sizes").disabled)
@@ -225,8 +194,8 @@ async def test_two_functions_are_run_and_keys_work_or_say_why_not(work: Path) ->
         assert bench(app).query_one("#arguments").region.right <= NARROW[0]
         # An engine that comes back does not take them away.
         engine.emit(Ready(host=HOST, devices=cpu_devices(2), ops=OPS))
-        devices = bench(app).query_one("#devices", Choice)
-        await until(pilot, lambda: {"cpu:0", "cpu:1"} <= {*devices.options})
+        devices = bench(app).query_one("#devices", Marks)
+        await until(pilot, lambda: {"cpu:0", "cpu:1"} <= {*devices.values})
         assert bench(app).values.op == values.op
         await until(pilot, lambda: "2 cases" in bench(app).meaning.message)
         await pilot.press("r")

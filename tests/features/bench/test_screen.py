@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 import msgspec
 import pytest
 from msgspec.structs import replace
+from textual.command import CommandPalette
 from textual.pilot import Pilot
 from textual.widgets import Button, Input, Label
 
-from jaxtui.core import format as fmt
 from jaxtui.core.model import (
     CaseFailed,
     Event,
@@ -23,7 +23,6 @@ from jaxtui.core.model import (
     Sampled,
     Work,
 )
-from jaxtui.features.bench import form
 from jaxtui.features.bench.choices import view_of
 from jaxtui.features.bench.form import CaseForm
 from jaxtui.features.bench.results_table import LogPanel, ResultsTable
@@ -34,7 +33,6 @@ from jaxtui.ui.app import status
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.ui.app.status import StatusLine
-from jaxtui.ui.widgets.choice import ChoicePopup
 from jaxtui.ui.widgets.keys_line import KeysLine
 from jaxtui.ui.widgets.plot_view import PlotReader
 from tests.fake_engine import FakeEngine, begun, sampled, tpu_devices
@@ -90,21 +88,6 @@ def verdict(app: JaxtuiApp) -> str:
 def in_sight(app: JaxtuiApp, selector: str) -> bool:
     region = app.query_one(selector).region
     return region.area > 0 and app.screen.region.contains_region(region)
-
-
-@pytest.mark.parametrize(("size", "listed"), [(NARROW, False), (WIDE, True)])
-async def test_until_a_run_the_ops_are_listed_where_there_is_room(
-    size: tuple[int, int], listed: bool
-) -> None:
-    async with on_bench(size=size) as (app, pilot):
-        await until(pilot, lambda: in_sight(app, "#ops") == listed)
-        shown = lines(app, "#ops").split("\n")[1:] if listed else []
-        named = [(line.split()[0], line.split()[-1]) for line in shown]
-        known = [(op.name, fmt.size(op.default)) for op in app.session.state.ops]
-        assert named == (known if listed else [])
-        await pilot.press("r")
-        await until_done(pilot, app)
-        assert not in_sight(app, "#ops")
 
 
 # What the keys act on.
@@ -163,7 +146,7 @@ async def test_a_run_that_begins_elsewhere_fills_the_form() -> None:
         assert widget.meaning.experiment is not None
         assert set(experiment.cases) <= set(widget.meaning.experiment.cases)
         assert not widget.edited
-        assert "matmul · 8192 · bfloat16" in verdict(app)
+        assert verdict(app).startswith("matmul:8192 · f32,bf16 · numpy,jit")
 
 
 async def test_several_processes_are_one_run_that_leaves_the_form_alone() -> None:
@@ -220,12 +203,11 @@ async def test_run_is_always_in_sight_and_the_last_that_tab_reaches(
 ) -> None:
     engine = FakeEngine()
     async with on_bench(engine, size) as (app, pilot):
+        widget = app.query_one(CaseForm)
         matmul, selu = app.state.ops
         more = msgspec.structs.replace(matmul, name="a_long_name_of_an_op")
-        widget = app.query_one(CaseForm)
         widget.state = replace(widget.state, ops=(matmul, selu, more))
-        names = (matmul.name, selu.name, more.name)
-        values = replace(widget.values, op=names[0], others=names[1:], modes=("jit",))
+        values = replace(widget.values, op=more.name, modes=("jit",))
         widget.fill(values)
         await pilot.pause()
         assert in_sight(app, "#run")
@@ -248,7 +230,7 @@ async def test_run_is_always_in_sight_and_the_last_that_tab_reaches(
         assert in_sight(app, "#run")
 
         # Folded it is a line.
-        widget.fill(replace(values, others=()))
+        widget.fill(replace(values, op="matmul"))
         app.query_one("#run").focus()
         await pilot.press("enter")
         await until(pilot, lambda: engine.experiments)
@@ -279,7 +261,7 @@ async def test_the_keys_of_an_input_and_what_leaving_it_does() -> None:
         await pilot.press("escape")
         await until(pilot, lambda: not sizes.has_focus)
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette))
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert not engine.experiments
@@ -329,60 +311,6 @@ async def test_a_long_run_is_asked_about_and_a_short_one_is_not() -> None:
             await until(pilot, lambda: not isinstance(app.screen, Question))
         await until(pilot, lambda: app.state.running)
         assert len(engine.experiments[0].cases) > 100
-
-
-async def test_lists_are_filtered_marked_and_left() -> None:
-    engine = FakeEngine()
-    async with on_bench(engine) as (app, pilot):
-        first, second = (op.name for op in app.state.ops[:2])
-        ops = app.query_one("#op")
-        for keys, chosen in (
-            # Without a mark Enter takes the one under the cursor.
-            (("down", "enter"), (second,)),
-            (("escape",), (second,)),
-            # Typing filters.
-            (("m", "a", "t", "enter"), (first,)),
-            (("z", "z", "backspace", "backspace", "l", "u", "enter"), (second,)),
-            (("up", "space", "enter"), (first, second)),
-            # What was marked is unmarked.
-            (("space", "enter"), (second,)),
-            # Esc applies nothing.
-            (("up", "space", "escape"), (second,)),
-            (("up", "space", "enter"), (first, second)),
-        ):
-            ops.focus()
-            await pilot.press("enter")
-            await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
-            await pilot.press(*keys)
-            await until(pilot, lambda: not isinstance(app.screen, ChoicePopup))
-            assert ops.chosen == chosen  # type: ignore[attr-defined]
-            if chosen == ("selu",):
-                # Another op brings its own sizes.
-                sizes = app.query_one("#sizes", Input)
-                assert sizes.value == form.VECTORS
-                assert sizes.cursor_position == len(form.VECTORS)
-
-        # By mouse: a click marks and leaves the other marks alone.
-        dtypes = app.query_one("#dtypes")
-        await pilot.click("#dtypes")
-        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
-        await pilot.click("OptionList", offset=(2, 3))
-        await pilot.click("Button")
-        await until(pilot, lambda: not isinstance(app.screen, ChoicePopup))
-        assert dtypes.chosen == ("float32", "bfloat16")  # type: ignore[attr-defined]
-        await pilot.click("#dtypes")
-        await until(pilot, lambda: isinstance(app.screen, ChoicePopup))
-        await pilot.click("OptionList", offset=(2, 0))
-        await pilot.click(offset=(79, 23))
-        await until(pilot, lambda: not isinstance(app.screen, ChoicePopup))
-        assert dtypes.chosen == ("float32", "bfloat16")  # type: ignore[attr-defined]
-
-        await pilot.press("f5")
-        await until_done(pilot, app)
-        cases = engine.experiments[0].cases
-        assert {case.op for case in cases} == {first, second}
-        jax = {case.dtype for case in cases if not case.on_host}
-        assert jax == {"float32", "bfloat16"}
 
 
 # The results.

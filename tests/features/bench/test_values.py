@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from jaxtui.core import selection
+from jaxtui.core.model import INPUTS, PRECISIONS, Experiment
 from jaxtui.features.bench import values
+from jaxtui.features.bench.command import command
 from jaxtui.features.bench.values import Values
 from jaxtui.ui.app.state import EMPTY, State
+from jaxtui.ui.commands.common import Common
+from jaxtui.ui.commands.options import with_cases
 from tests.fake_engine import HOST, OPS, cpu_devices
 from tests.records import op
 
@@ -24,7 +32,10 @@ VALUES = Values(op="matmul", sizes="256..1024", devices=("cpu:0",))
     [
         ({}, STATE, True, False, "6 cases, about 14 s"),
         ({"sizes": "12..x"}, STATE, False, True, "12..x"),
-        ({"sizes": ""}, STATE, False, True, "is not a size"),
+        ({"sizes": ""}, STATE, True, False, "2 cases"),
+        ({"sizes": "12/3.py"}, STATE, False, True, '"12/3.py" is not a size'),
+        ({"op": "matmull"}, STATE, False, True, "Did you mean matmul?"),
+        ({"devices": ()}, STATE, False, True, "one device"),
         ({"dtypes": ()}, STATE, False, True, "one dtype"),
         ({"modes": ()}, STATE, False, True, "one mode"),
         ({"budget": "soon"}, STATE, False, True, '"soon" is not a time'),
@@ -44,19 +55,11 @@ def test_what_a_form_means_or_what_is_wrong_with_it(
     assert words in meaning.message
 
 
-def test_several_ops_have_what_all_of_them_have() -> None:
-    first, second = STATE.ops[:2]
-    dtypes, modes = values.shared([first.name, second.name], STATE)
-    assert set(dtypes) == set(first.dtypes) & set(second.dtypes)
-    assert set(modes) == set(first.modes) & set(second.modes)
-    assert values.shared(["nothing"], STATE) == ([], [])
-
-
 @pytest.mark.parametrize(
     "form",
     [
         VALUES,
-        replace(VALUES, others=("selu",), sizes="64", modes=("eager",)),
+        replace(VALUES, op="selu", sizes="64", modes=("eager",)),
         replace(VALUES, sizes="100,300,500", inputs=("host",), precisions=("highest",)),
     ],
 )
@@ -69,29 +72,36 @@ def test_the_cases_of_a_run_give_the_form_that_says_them(form: Values) -> None:
     assert again.cases == experiment.cases
 
 
+OWN = f"{__file__}:scale,norm"
+
+
 @pytest.mark.parametrize(
-    ("change", "summary"),
+    ("change", "line", "summary"),
     [
-        ({}, "matmul · 256..1024 · float32 · jit, numpy · cpu:0"),
         (
-            {"others": ("selu",), "inputs": ("host",), "precisions": ("high",)},
-            "matmul, selu · 256..1024 · float32 · jit, numpy · cpu:0 · inputs on the "
-            "host · precision high",
+            {},
+            "matmul:256..1024 --dtype f32 --mode numpy,jit --device cpu:0",
+            "matmul:256..1024 · f32 · numpy,jit · cpu:0",
         ),
         (
-            {"processes": "5", "modes": ("jit",)},
-            "matmul · 256..1024 · float32 · jit · cpu:0 · 5 processes",
+            {"op": OWN, "dtypes": (), "arguments": "f32[8, 8] f32[]", "mesh": "2"},
+            f"{OWN} --arg 'f32[8, 8]' --arg 'f32[]' --mode numpy,jit --device cpu:0"
+            " --mesh 2",
+            "test_values.py:scale +1 · f32[8, 8] f32[] · numpy,jit · cpu:0 · mesh 2",
         ),
         (
-            {"op": "/a/b/mine.py:f", "arguments": "f32[8]", "modes": ("jit",)},
-            "mine.py:f · f32[8] · jit · cpu:0",
+            {"sizes": " ", "modes": ("jit",), "processes": "5", "inputs": ("host",)},
+            "matmul --dtype f32 --mode jit --device cpu:0 --inputs host --processes 5",
+            "matmul · f32 · jit · cpu:0 · inputs host · processes 5",
         ),
     ],
 )
-def test_the_folded_form_says_what_it_means(
-    change: dict[str, Any], summary: str
+def test_the_form_as_a_command_and_in_a_line(
+    change: dict[str, Any], line: str, summary: str
 ) -> None:
-    assert replace(VALUES, **change).summary == summary
+    form = replace(VALUES, **change)
+    assert form.command == f"jaxtui bench {line}"
+    assert form.summary == summary
 
 
 REDUCE = Values(op="all_reduce", sizes="4096", devices=("cpu:0-1",), modes=("jit",))
@@ -122,12 +132,55 @@ def test_a_run_over_a_mesh_fills_the_form_with_it() -> None:
     experiment = values.interpret(form, SPREAD).experiment
     assert experiment is not None
     assert values.of_cases(experiment.cases) == form
-    assert "mesh 1x2@y" in form.summary
 
 
-def test_a_mesh_means_nothing_where_nothing_runs_over_one() -> None:
-    meaning = values.interpret(replace(VALUES, mesh="3x4"), SPREAD)
-    assert meaning.experiment is not None
-    assert not any(case.params for case in meaning.experiment.cases)
-    alone = replace(SPREAD, devices=cpu_devices(1))
-    assert not values.takes_mesh(REDUCE, alone)
+def some(choices: Any) -> Any:
+    return st.lists(st.sampled_from(choices), min_size=1, unique=True).map(tuple)
+
+
+OF_OPS = st.builds(
+    Values,
+    op=st.sampled_from(["matmul", "selu", "all_reduce"]),
+    sizes=st.sampled_from(["", "64", "256..1k", "1e4, 1e5", "100..900x1.41"]),
+    dtypes=some(["float32", "bfloat16", "float8_e4m3fn"]),
+    devices=some(["cpu:0", "cpu:1", "cpu:0-1"]),
+    modes=some(["numpy", "eager", "jit", "pallas"]),
+    inputs=some(INPUTS),
+    precisions=st.sampled_from([PRECISIONS[:1], PRECISIONS[:2], PRECISIONS]),
+    budget=st.sampled_from(["", "2.5", "30s"]),
+    processes=st.sampled_from(["", "1", "5"]),
+)
+OF_FILES = st.builds(
+    replace,
+    OF_OPS,
+    op=st.just(OWN),
+    dtypes=st.just(()),
+    devices=st.just(("cpu:0-1",)),
+    modes=st.sampled_from([("jit",), ("numpy", "jit")]),
+    precisions=st.just(("default",)),
+    arguments=st.sampled_from(["", "f32[8,128] s32[]", "bf16[2, 2]"]),
+    mesh=st.sampled_from(["", "2", "1x2"]),
+)
+
+
+def typed(line: str) -> Experiment:
+    """What the command line makes of it."""
+    _, _, *words = shlex.split(line)
+    with command.make_context("bench", words, obj=Common()) as context:
+        taken = with_cases(lambda *, cases, **_: cases)(**context.params)
+    ops, devices = SPREAD.ops, SPREAD.devices
+    chosen = selection.parse_devices(taken.device, devices)
+    experiment: Experiment = taken.experiment(taken.choices(ops), chosen, ops, devices)
+    return experiment
+
+
+@given(OF_OPS | OF_FILES)
+def test_the_command_runs_what_the_form_runs(form: Values) -> None:
+    assert typed(form.command) == values.interpret(form, SPREAD).experiment
+
+
+def test_a_mesh_needs_several_devices_and_an_op_that_can_use_them() -> None:
+    assert values.takes_mesh("all_reduce", SPREAD)
+    assert values.takes_mesh(OWN, SPREAD)
+    assert not values.takes_mesh("matmul", SPREAD)
+    assert not values.takes_mesh("all_reduce", replace(SPREAD, devices=cpu_devices(1)))

@@ -226,7 +226,7 @@ async def test_a_case_is_taken_to_the_form_with_its_mesh_and_arguments(
 ) -> None:
     params = {"mesh": "2x4", "axes": "y", "args": "f32[8,128]"}
     whole = measurement("selu", 1000)
-    case = msgspec.structs.replace(whole.case, params=params)
+    case = msgspec.structs.replace(whole.case, op="/p/a.py:step", params=params)
     whole = msgspec.structs.replace(whole, case=case)
     insert(history, HOST, DEVICE, whole, NOON)
     async with on_list() as (pilot, app, _):

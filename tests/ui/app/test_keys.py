@@ -51,7 +51,6 @@ from jaxtui.ui.app.app import TABS, JaxtuiApp
 from jaxtui.ui.app.dialogs import CodeScreen, NotesScreen, Question
 from jaxtui.ui.app.export import ExportScreen
 from jaxtui.ui.app.help import HelpScreen
-from jaxtui.ui.widgets.choice import ChoicePopup
 from jaxtui.ui.widgets.plot_view import PlotReader
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine, at_once, tpu_devices
@@ -262,7 +261,7 @@ DEVICES: Effects = {
     "check('full')": lambda s: s.begun(Check) and s.engine.works[-1].level == "full",
     "back": lambda s: False,  # no details were asked for
     "details": lambda s: s.changed("details"),
-    "recorded": lambda s: s.on(ChoicePopup),
+    "recorded": lambda s: s.on(CommandPalette),
 }
 
 BENCH: Effects = {
@@ -363,11 +362,11 @@ async def test_bench(scene: Scene) -> None:
 
 
 async def test_learn(scene: Scene) -> None:
-    app, pilot = scene.app, scene.pilot
+    pilot = scene.pilot
     await scene.open("learn")
     scene.own["course"] = scene.pane, "course"
     # In the list none of its keys mean anything, nor are they shown.
-    await scene.press_all([app.query_one(OptionList)], LEARN)
+    await scene.press_all([scene.pane.query_one(OptionList)], LEARN)
     await pilot.press("enter", "n")
     await until(pilot, lambda: scene.pane.course.place == (0, 1))
     await scene.press_all(scene.reached, LEARN)
