@@ -386,7 +386,7 @@ class Report(Struct, frozen=True):
 
     title: str
     """A noun phrase: of a panel, a heading, a picture."""
-    verdict: Cell = ""
+    verdict: Text | str = ""
     """A sentence with its number first."""
     tables: Sequence[Rows] = ()
     notes: Sequence[AnyNote] = ()
@@ -413,7 +413,7 @@ class Report(Struct, frozen=True):
         """The verdict in its style."""
         if isinstance(self.verdict, str):
             return styled(self.verdict, "strong")
-        return as_text(self.verdict)
+        return self.verdict
 
 
 class AnswerLast(Struct, frozen=True):

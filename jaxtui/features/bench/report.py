@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
+from rich.text import Text
 
 from jaxtui.core import format as fmt
 from jaxtui.core.model import (
@@ -44,7 +45,16 @@ from jaxtui.ui import words
 from jaxtui.ui.documents import MACHINE, encode, machine
 from jaxtui.ui.export import Contents
 from jaxtui.ui.plot import Picture, dot
-from jaxtui.ui.report import Column, Report, Rows, Statement, gather, markdown, svg
+from jaxtui.ui.report import (
+    Column,
+    Report,
+    Rows,
+    Statement,
+    gather,
+    markdown,
+    styled,
+    svg,
+)
 from jaxtui.ui.text import Line, Span, bar, log_share, wrap_spans
 
 _ENDS = {
@@ -113,19 +123,18 @@ def _failure(case: CaseState) -> tuple[Remark, ...]:
 # The headline.
 
 
-def headline(run: Job) -> Line:
+def headline(run: Job) -> Text:
     """Write the headline: the speed-up, or the time of a call."""
     if run.outcome == "crashed":
-        return (Span(f"Incomplete. {words.LOST}", "low"),)
+        return styled(f"Incomplete. {words.LOST}", "low")
     ratios = {
         index: ratio
         for index, case in enumerate(run.cases)
         if (ratio := against_numpy(case, run)) is not None
     }
     if ratios:
-        return (Span(_against_numpy(run, ratios), "title"),)
-    text = _times(run)
-    return (Span(text, "title"),) if text else ()
+        return styled(_against_numpy(run, ratios), "title")
+    return styled(_times(run), "title")
 
 
 def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:

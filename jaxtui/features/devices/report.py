@@ -62,7 +62,7 @@ def report(
     simulated = any(device.simulated for device in devices)
     return Report(
         title=title(devices),
-        verdict=(Span(f"{source}{kinds}{explain(devices, host)}"),),
+        verdict=styled(f"{source}{kinds}{explain(devices, host)}"),
         tables=tuple(tables),
         notes=gather((), findings),
         host=_machine_line(
@@ -368,7 +368,7 @@ def facts(
     for title, pairs in groups(device, host).items():
         rule = "─" * (width - len(title) - 1)
         table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(style="muted", max_width=width // 2, overflow="fold")
+        table.add_column(style="muted", max_width=max(20, width // 2), overflow="fold")
         table.add_column(overflow="fold")
         for name, value in pairs:
             table.add_row(styled(name), styled(value))
