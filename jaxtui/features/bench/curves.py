@@ -92,7 +92,9 @@ def picture(
     Crossings with NumPy are read off unless there are others; reading begins at the
     size of the selected case.
     """
-    curves: dict[str, list[tuple[float, Interval]]] = {one: [] for one in labels(run)}
+    curves: dict[str, list[tuple[float, Interval]]] = {
+        label: [] for label in labels(run)
+    }
     for case in run.cases:
         interval = _interval_of(case, metric, run)
         # A user's function may have no size, and so no place on the axis.

@@ -265,16 +265,16 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     """
     cases = run.cases
     measured = [case.measurement for case in cases]
-    summaries = [one.ready if one else None for one in measured]
-    units = fmt.Units.of([one for one in measured if one])
+    summaries = [measurement.ready if measurement else None for measurement in measured]
+    units = fmt.Units.of([measurement for measurement in measured if measurement])
     table = [*names(run), ready_column(run)]
     if swept is not None:
         table.insert(0, _marks(run, swept))
     ends: list[Line] = [
-        (Span(fmt.ends_beside(one, units.ready), "muted"),)
-        if one is not None and one.rounds > 1
+        (Span(fmt.ends_beside(summary, units.ready), "muted"),)
+        if summary is not None and summary.rounds > 1
         else ()
-        for one in summaries
+        for summary in summaries
     ]
     if any(ends):
         head = _confidence(summaries)
@@ -288,23 +288,31 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
         cells = [_factor(against_numpy(case, run)) for case in cases]
         if any(cells) or run.outcome is None:
             table.append(Column("× NumPy", cells, rank=4, right=True, key="factor"))
-    dispatches = [one.dispatch if one else None for one in measured]
+    dispatches = [
+        measurement.dispatch if measurement else None for measurement in measured
+    ]
     if any(dispatches):
         # What only a wide screen has room for, and what is not known at all nowhere.
         unit = units.dispatch
-        lines = [figure(one, unit) if one else () for one in dispatches]
+        lines = [figure(summary, unit) if summary else () for summary in dispatches]
         head = f"dispatch {unit.name}".rstrip()
         table.append(Column(head, lines, rank=7, right=True, key="dispatch"))
     for key, rank, texts in (
         (
             "peak",
             6,
-            [fmt.percent(share_of_peak(one) if one else None) for one in measured],
+            [
+                fmt.percent(share_of_peak(measurement) if measurement else None)
+                for measurement in measured
+            ],
         ),
         (
             "error",
             8,
-            [fmt.error(one.error_vs_float64 if one else None) for one in measured],
+            [
+                fmt.error(measurement.error_vs_float64 if measurement else None)
+                for measurement in measured
+            ],
         ),
     ):
         if any(text not in ("", fmt.ABSENT) for text in texts):
@@ -358,8 +366,8 @@ def names(run: Job) -> Iterator[Column]:
         yield Column("dtype", dtypes, rank=1)
     if "device" in differing:
         yield Column("device", [case.device for case in cases])
-    measured = [one.measurement for one in run.cases]
-    names = [(one and one.hostname) or "" for one in measured]
+    measured = [case.measurement for case in run.cases]
+    names = [(measurement and measurement.hostname) or "" for measurement in measured]
     if len({*names} - {""}) > 1:
         yield Column("host", names, rank=2)
     modes: list[Line] = []
@@ -405,8 +413,8 @@ def shared_facts(run: Job) -> str:
 
 def _participants(run: Job) -> str:
     """``4 participants`` of every collective; empty where they differ."""
-    rates = [one.measurement.collective for one in run.cases if one.measurement]
-    counts = {one.participants for one in rates if one}
+    rates = [case.measurement.collective for case in run.cases if case.measurement]
+    counts = {rate.participants for rate in rates if rate}
     return fmt.plural(counts.pop(), "participant") if len(counts) == 1 else ""
 
 

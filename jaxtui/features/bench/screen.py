@@ -251,7 +251,7 @@ class BenchPane(CasePane):
             return case.case
         experiment = self.form.meaning.experiment
         cases = experiment.cases if experiment is not None else ()
-        return next((one for one in cases if not one.on_host), (*cases, None)[0])
+        return next((case for case in cases if not case.on_host), (*cases, None)[0])
 
     @property
     def why_no_case(self) -> str:

@@ -325,7 +325,7 @@ class Stopwatch(Results, frozen=True, kw_only=True):
     def of_run(cls, results: Results, run: Job | None) -> Stopwatch:
         parts = {name: getattr(results, name) for name in results.__struct_fields__}
         case = (
-            next((one for one in run.cases if not one.case.on_host), None)
+            next((case for case in run.cases if not case.case.on_host), None)
             if run
             else None
         )

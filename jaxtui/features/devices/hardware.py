@@ -166,11 +166,11 @@ class Hardware(Horizontal):
             fit = tuple(column for column, _ in fitting(columns, width - 6))
             self._source, self._columns = source, fit
         columns = self._columns
-        names = tuple(one.name for one in every)
+        names = tuple(device.name for device in every)
         self.table.show_devices(names, columns, device.name)
         panel = self.query_one("#devices-panel", Panel)
         panel.set_title(title, hints)
-        wide = max(sum(one.width + 2 for one in columns) + 3, words)
+        wide = max(sum(column.width + 2 for column in columns) + 3, words)
         fitted = min(wide, width)
         alone = not beside.display and not self.is_single
         panel.styles.width = "1fr" if alone else fitted

@@ -142,13 +142,15 @@ def _by_host(devices: Sequence[Device]) -> tuple[Column, ...]:
         members.setdefault(device.process_index, []).append(device)
     groups = members.values()
     hosts = [replace(group[0], memory=_total(group)) for group in groups]
-    slices = [_text(one.slice_index) for one in hosts]
+    slices = [_text(host.slice_index) for host in hosts]
     possible = [
-        _column("process", 0, (str(one.process_index) for one in hosts)),
+        _column("process", 0, (str(host.process_index) for host in hosts)),
         _column("host", 1, hostnames(hosts)),
         _column("slice", 4, slices if len({*slices}) > 1 else ()),
         _column("devices", 0, (str(len(group)) for group in groups)),
-        _column("ids", 3, (fmt.runs([one.id for one in group]) for group in groups)),
+        _column(
+            "ids", 3, (fmt.runs([device.id for device in group]) for group in groups)
+        ),
         _memory(hosts),
     ]
     return tuple(column for column in possible if column)
@@ -224,21 +226,22 @@ def _rates(
     """Return the column of the best product's rate, its dtype, and its size where there
     is room.
     """
-    products = [rates.get(one.name) for one in devices]
-    known = [one.per_second for one in products if one]
+    products = [rates.get(device.name) for device in devices]
+    known = [product.per_second for product in products if product]
     if not known:
         return ()
     unit = fmt.shared(known, "FLOP/s")
     cells: list[Line] = [
-        (Span(unit.text(one.per_second), "title" if one.known else "unknown"),)
-        if one
+        (Span(unit.text(product.per_second), "title" if product.known else "unknown"),)
+        if product
         else ()
-        for one in products
+        for product in products
     ]
-    dtypes = {one.of.partition(" ")[2] for one in products if one}
+    dtypes = {product.of.partition(" ")[2] for product in products if product}
     head = f"{dtypes.pop() if len(dtypes) == 1 else PRODUCT} {unit.name}".strip()
     of: list[Line] = [
-        (Span(f"{PRODUCT} {one.of}", "muted"),) if one else () for one in products
+        (Span(f"{PRODUCT} {product.of}", "muted"),) if product else ()
+        for product in products
     ]
     return (
         Column(head, cells, rank=3, right=True, key="rate"),

@@ -297,7 +297,7 @@ def _details(state: State, width: int) -> list[RenderableType]:
     parts: list[Sequence[RenderableType]] = [*map(finding_lines, urgent)]
     if device is not None:
         parts.append(devices.facts(device, state.devices, state.host, width))
-    infos = (one for one in state.findings if one not in urgent)
+    infos = (finding for finding in state.findings if finding not in urgent)
     parts += map(finding_lines, infos)
     return [line for part in parts if part for line in ("", *part)][1:]
 

@@ -196,7 +196,7 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
     )
     match run.outcome:
         case "cancelled":
-            kept = "; its numbers stay" * any(one.measurement for one in run.cases)
+            kept = "; its numbers stay" * any(case.measurement for case in run.cases)
             return f"Stopped after {run.elapsed_seconds:.1f} s{kept}."
         case "crashed":
             return f"Incomplete. {words.LOST}"
