@@ -136,8 +136,8 @@ def of_cases(cases: Sequence[Case]) -> str:
     """Op, size and dtype of some cases: ``matmul-256-4096-float32``."""
 
     def some(words: Iterable[str], noun: str) -> str:
-        found = [word for word in dict.fromkeys(words) if word]
-        return "-".join(found) if len(found) <= MANY else f"{len(found)}-{noun}s"
+        values = [word for word in dict.fromkeys(words) if word]
+        return "-".join(values) if len(values) <= MANY else f"{len(values)}-{noun}s"
 
     ops = some((parts(c.op)[1] if is_own(c.op) else c.op for c in cases), "op")
     # A user's function may have no size.

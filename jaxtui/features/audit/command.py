@@ -98,18 +98,18 @@ def command(
 def _run(
     program: Sequence[str], python: tuple[str, ...], *, as_json: bool
 ) -> tuple[int, Witness | None]:
-    told = PassedOn()
+    passed_on = PassedOn()
 
     async def work() -> tuple[int, Witness | None]:
         try:
             # A document on stdout stands there alone.
             stdout = STDERR if as_json else None
             return await audits.watch(
-                program, python, started=told.started, stdout=stdout
+                program, python, started=passed_on.started, stdout=stdout
             )
         except OSError as error:
             command = python[0] if python else sys.executable
             raise not_started((command,), error) from error
 
-    result = interrupt.run(work(), lambda _: told.tell(), waits=True)
+    result = interrupt.run(work(), lambda _: passed_on.tell(), waits=True)
     return result or (interrupt.code, None)

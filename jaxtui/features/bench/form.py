@@ -306,10 +306,12 @@ class CaseForm(Panel):
     def fill(self, values: Values) -> None:
         """Offer what the op has, and say these values as far as they can be said."""
         info = op_info(values.op, self.state.ops)
-        known = {device.name for device in self.state.devices}
+        device_names = {device.name for device in self.state.devices}
         names = [d.name for d in self.state.devices if d.addressable]
         groups = [group_name(names)] if len(names) > 1 else []
-        groups += [name for name in values.devices if known.issuperset(members(name))]
+        groups += [
+            name for name in values.devices if device_names.issuperset(members(name))
+        ]
         usable = {
             "dtypes": info.dtypes if info else DTYPES,
             "modes": info.modes if info else MODES,

@@ -203,11 +203,11 @@ def _settings(facts: Facts) -> str:
 
 
 def _few_processes(facts: Facts) -> str:
-    found, asked = facts["found"], facts["asked"]
-    count = f"Only {fmt.plural(found, 'process')}"
-    if found < asked:
-        count = f"Only {found} of {asked} processes timed it"
-    if found == 1:
+    actual, requested = facts["found"], facts["asked"]
+    count = f"Only {fmt.plural(actual, 'process')}"
+    if actual < requested:
+        count = f"Only {actual} of {requested} processes timed it"
+    if actual == 1:
         return f"{count}: the interval covers that process alone."
     if facts["confidence"] < _USUAL:
         return f"{count}: the interval is min–max."

@@ -71,7 +71,7 @@ class Baseline(Record, frozen=True, kw_only=True):
                 return figure
         if device is None or reading.device is None:
             return None
-        kinds = {known.name: known.device_kind for known in self.devices}
+        kinds = {row.name: row.device_kind for row in self.devices}
         alike = (
             figure
             for figure in same

@@ -156,8 +156,8 @@ class Examination(msgspec.Struct, frozen=True):
                 at_work = tuple(name for name in candidates if name not in self.done)
                 return replace(self, at_work=at_work, doing=event.doing)
             case CheckDone():
-                left = tuple(name for name in self.at_work if name != event.device)
-                return replace(self, at_work=left, done=(*self.done, event.device))
+                working = tuple(name for name in self.at_work if name != event.device)
+                return replace(self, at_work=working, done=(*self.done, event.device))
             case WorkFailed():
                 return replace(self, failed=event)
             case RunFinished():

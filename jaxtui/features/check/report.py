@@ -141,8 +141,8 @@ def _notes(
         names = dict.fromkeys(v.reading.device for v in members if v.reading.device)
         some = 0 < len(names) < len(exam.devices)
         label = f"{test} of {_short_names([*names], ())}" if some else test
-        found = [r for v in members for r in v.remarks if without_amount(r) == code]
-        rows.setdefault(label, []).extend(found)
+        remarks = [r for v in members for r in v.remarks if without_amount(r) == code]
+        rows.setdefault(label, []).extend(remarks)
     yield from (x.note for x in gather(rows.items(), state.findings))
     if exam.baseline is not None and state.host is not None:
         changed = [str(fact) for fact in differences(exam.baseline, state.host)]

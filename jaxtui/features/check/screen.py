@@ -136,14 +136,14 @@ class CheckScreen(ReportScreen):
         exam, check = self._exam, self.result
         devices = exam.devices if exam else ()
         self.query_one("#check-upper").display = len(devices) > 1
-        found, title = check.tests, f"check · {check.level}"
+        tests, title = check.tests, f"check · {check.level}"
         if len(devices) > 1:
             names = [device.name for device in devices]
             self.table.show(grid(check, exam).columns, names)
             device = devices[self.table.cursor_row]
             self.chips.show(devices, device.name, marks(check, devices))
             if self.one_device:
-                found = tuple(x for x in found if x.device in (device.name, None))
+                tests = tuple(x for x in tests if x.device in (device.name, None))
                 title += f" · {device.label}"
         if devices and self.focused is None:
             (
@@ -158,7 +158,7 @@ class CheckScreen(ReportScreen):
         rest = [note for note in notes if note not in wrong]
         parts: list[RenderableType] = [headline(check, exam)]
         parts += ["", Notes(wrong)] if wrong else []
-        parts += ["", figures(found, devices)] if found else []
+        parts += ["", figures(tests, devices)] if tests else []
         parts += ["", Notes(rest)] if rest else []
         self.query_one("#check-report", Sheet).content = Group(*parts)
 

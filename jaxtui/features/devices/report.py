@@ -227,10 +227,10 @@ def _rates(
     is room.
     """
     products = [rates.get(device.name) for device in devices]
-    known = [product.per_second for product in products if product]
-    if not known:
+    rates_known = [product.per_second for product in products if product]
+    if not rates_known:
         return ()
-    unit = fmt.shared(known, "FLOP/s")
+    unit = fmt.shared(rates_known, "FLOP/s")
     cells: list[Line] = [
         (Span(unit.text(product.per_second), "title" if product.known else "unknown"),)
         if product

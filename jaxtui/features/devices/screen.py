@@ -472,7 +472,7 @@ def _offer_text(state: State, offer: Experiment | None) -> str:
 
 def _progress(job: Job, width: int) -> Line:
     """Write the progress of the run."""
-    left = fmt.left(job.remaining_seconds) if job.reported else "starting"
+    remaining = fmt.left(job.remaining_seconds) if job.reported else "starting"
     # A full bar would say that it is done.
     drawn = meter(job.share, min(24, width // 3)) if job.share < 1 else ()
-    return Span("running   ", "muted"), *drawn, Span(" " * bool(drawn) + left)
+    return Span("running   ", "muted"), *drawn, Span(" " * bool(drawn) + remaining)

@@ -308,9 +308,9 @@ def report(
         tables.append(table(("not the same", *heads), rows))
     if judged is not None:
         role = {True: "danger", None: "low", False: "pass"}[judged.slower]
-        told = Text(judged.text, role)
+        text = Text(judged.text, role)
         both = len(pairs) == 1 or _differ(pairs)
-        verdict = Text(" ").join([told, verdict]) if both else told
+        verdict = Text(" ").join([text, verdict]) if both else text
     return Report(title, verdict, tables, notes)
 
 

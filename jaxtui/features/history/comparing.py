@@ -92,15 +92,15 @@ def _sides(named: str) -> Iterator[Side]:
         return
     path = Path(named)
     try:
-        host, found = messages.read(path)
+        host, measurements = messages.read(path)
     except OSError as error:
         raise SelectionError(
             f'"{named}" is neither an id of the history nor a file that can be read:'
             f" {error.strerror}."
         ) from error
-    cases = [measurement.case for measurement in found]
+    cases = [measurement.case for measurement in measurements]
     earlier = history.earlier(cases, host.hostname) if host is not None else {}
     label = visible(path.name, line=True)
-    for measured in found:
+    for measured in measurements:
         before = earlier.get(measured.case, ())
         yield side(label, host, None, measured, before)

@@ -99,8 +99,8 @@ def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> list[Column
         names = [name for name in names if name != "host"]
     times = fmt.shared(row.ready or 0.0 for row in rows)
     rates = fmt.shared((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
-    found = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
-    texts = dict(found)
+    pairs = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
+    texts = dict(pairs)
     texts["when"] = tuple(short_when(row.at) for row in rows)
     units = [times.of(row.ready or 0.0) for row in rows]
     numbers = fmt.aligned(

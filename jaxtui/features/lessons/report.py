@@ -379,8 +379,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(styled(job.doing))
         prediction = self.attempt.prediction
         if prediction is not None:
-            said = f"You predicted: {self.step.question.choices[prediction]}"
-            lines.append(styled(said, "chosen"))
+            prediction_text = f"You predicted: {self.step.question.choices[prediction]}"
+            lines.append(styled(prediction_text, "chosen"))
         return Group(*lines)
 
     def results(self) -> RenderableType:
@@ -439,8 +439,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         title = Group(Text(self.title, "strong"), rule)
         code = (program(work).plain for work in self.figures.works)
         before = write(apart(summary, title, self.setup))
-        asked = write(Group(self.asked, *self.choices()))
-        return join_painted((before, *code, asked), "\n\n")
+        question = write(Group(self.asked, *self.choices()))
+        return join_painted((before, *code, question), "\n\n")
 
     def ending(self) -> RenderableType:
         """The verdict, the figures, and why."""

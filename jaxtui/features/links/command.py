@@ -34,7 +34,7 @@ def command(
     devices, jaxtui measures a sample of pairs over all distances.
     """
     names = selection.parse_devices(device or "all", state.devices)
-    chosen = [known for known in state.devices if known.name in names]
+    chosen = [item for item in state.devices if item.name in names]
     pairs = choose(chosen, seed)
     if not pairs:
         why = f"{why_none(names)} `--cpu-devices 8` simulates eight."

@@ -168,8 +168,8 @@ def _notes(
 
 def labels(pairs: Iterable[Pair], devices: Sequence[Device]) -> tuple[str, ...]:
     """``tpu:0 at 0,0,0 → tpu:5 at 1,2,0`` of each pair."""
-    known = {device.name: device.label for device in devices}
-    return tuple(" → ".join(map(known.__getitem__, pair)) for pair in pairs)
+    labels = {device.name: device.label for device in devices}
+    return tuple(" → ".join(map(labels.__getitem__, pair)) for pair in pairs)
 
 
 def _hops(network: Network) -> str:

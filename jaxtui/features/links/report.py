@@ -78,10 +78,10 @@ def _figures(links: Sequence[Link]) -> tuple[list[float], list[float]]:
 
 def headline(links: Links) -> str:
     """The median link in a sentence."""
-    measured, asked = count(links)
-    number = fmt.plural(asked, "link")
-    if measured < asked:
-        number = f"{measured} of {asked} links"
+    measured, requested = count(links)
+    number = fmt.plural(requested, "link")
+    if measured < requested:
+        number = f"{measured} of {requested} links"
     if not measured:
         return f"{number} measured."
     rates, latencies = _figures(links.links)

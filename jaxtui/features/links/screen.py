@@ -156,8 +156,8 @@ class LinksScreen(ReportScreen):
         title = f"links · {heat.title} · row → column" if heat.scale else "links"
         self.query_one("#links-pairs", Panel).set_title(title, hints)
         self._show_pair(heat)
-        said = Report("", headline(links) if links.links else "", notes=links.notes)
-        self.query_one("#links-words", Sheet).content = said
+        summary = Report("", headline(links) if links.links else "", notes=links.notes)
+        self.query_one("#links-words", Sheet).content = summary
 
     def _lay_out(self, heat: Heat) -> None:
         """Make cells as large as there is room, 3 lines and 7 cells at most."""

@@ -325,8 +325,8 @@ def _profile(common: Common, cases: Cases, steps: int, show: _Shown) -> int:
 
     driver.drive(run())
     job = driver.state.jobs.get("profile")
-    found = job.result if job and isinstance(job.result, Profile) else None
-    return show.close(found or (job.failed if job else None), label, driver)
+    profile = job.result if job and isinstance(job.result, Profile) else None
+    return show.close(profile or (job.failed if job else None), label, driver)
 
 
 def _program(
@@ -342,7 +342,7 @@ def _program(
     environment = dict(os.environ)
     if common.cpu_devices is not None:
         environment["JAX_NUM_CPU_DEVICES"] = str(common.cpu_devices)
-    told = PassedOn()
+    passed_on = PassedOn()
 
     async def run() -> int:
         with TemporaryDirectory(prefix="jaxtui-profile-") as folder:
@@ -359,7 +359,7 @@ def _program(
                     # A document on stdout stands there alone.
                     stdout=STDERR if show.as_json else None,
                 ) as process:
-                    told.started(process)
+                    passed_on.started(process)
                     return await watch(process, Path(folder))
             except OSError as error:
                 python = common.python or (sys.executable,)
@@ -377,7 +377,7 @@ def _program(
             code = show.close(await _captured(folder, script.path), script.path)
         return children.status(ended.result()) or code
 
-    code = interrupt.run(run(), lambda _: told.tell(), waits=True)
+    code = interrupt.run(run(), lambda _: passed_on.tell(), waits=True)
     if code is None:  # before there was a program
         show.close(None, script.path)
         return interrupt.code

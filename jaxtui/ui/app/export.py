@@ -64,8 +64,8 @@ class ExportScreen(LineScreen):
             question = Question(str(exists), "replaces it", "keeps it")
             if not await self.app.push_screen_wait(question):
                 raise exists
-        made = await in_thread(self._contents[path.suffix.lower()])
-        text = visible(made if isinstance(made, str) else await made)
+        contents = await in_thread(self._contents[path.suffix.lower()])
+        text = visible(contents if isinstance(contents, str) else await contents)
         await in_thread(partial(write, path, text, replace=exists is not None))
         size = fmt.bytes_text(len(text.encode()))
         base(self).session.say(f"Wrote {size} to {path}.")

@@ -68,12 +68,12 @@ def measures(
             driver.drive(run())
             state = driver.state
             result = outcome.result(state, driver.complete)
-            measured, asked = outcome.count(result)
+            measured, requested = outcome.count(result)
             errors = [note.text for note in result.notes if note.level == "error"]
             if errors and not measured:
                 raise CannotRun(errors[0])
 
-            code = FINE if measured == asked else CASE_FAILED
+            code = FINE if measured == requested else CASE_FAILED
             if outcome.code is not None:
                 code = outcome.code(result)
 

@@ -88,7 +88,7 @@ NO_EXPORTS = Exports()
 def export_flags(what: str, endings: Sequence[str]) -> Decorator:
     """``--export``, as often as it is typed, and ``--force``: ``exports`` has both."""
     *most, last = endings
-    known = f"{', '.join(most)} or {last}"
+    endings_text = f"{', '.join(most)} or {last}"
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -102,7 +102,7 @@ def export_flags(what: str, endings: Sequence[str]) -> Decorator:
             valued(
                 "--export",
                 "FILE",
-                f"Also write {what} to a file: {known}.",
+                f"Also write {what} to a file: {endings_text}.",
                 multiple=True,
             ),
             flag("--force", "Let --export replace files that exist."),

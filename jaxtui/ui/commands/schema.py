@@ -54,11 +54,11 @@ def schema(command: str) -> dict[str, Any]:
 def command(name: str | None) -> int:
     """Print the JSON Schema of a command's document; without a command, list them."""
     if name is None:
-        for known in DOCUMENTS:
-            print_stdout(known)
+        for document in DOCUMENTS:
+            print_stdout(document)
         return FINE
     if name not in DOCUMENTS:
-        known = ", ".join(DOCUMENTS)
-        raise SelectionError(f'"{name}" prints no document: choose one of {known}.')
+        choices = ", ".join(DOCUMENTS)
+        raise SelectionError(f'"{name}" prints no document: choose one of {choices}.')
     print_stdout(msgspec.json.format(msgspec.json.encode(schema(name))).decode())
     return FINE

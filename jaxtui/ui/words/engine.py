@@ -90,19 +90,19 @@ PRINTED_CHARACTERS = 160
 
 
 def _memory(facts: Facts) -> str:
-    asked, free = facts.get("asked"), facts.get("free")
+    requested, free = facts.get("asked"), facts.get("free")
     if "bytes" in facts:
-        asked = fmt.bytes_text(facts["bytes"])
+        requested = fmt.bytes_text(facts["bytes"])
     largest = ""
     if buffers := facts.get("buffers"):
         largest = f" The largest buffers: {', '.join(buffers)}."
     kind = "host memory" if facts.get("found_by") == "host" else "device memory"
     if facts.get("found_by") == "compiler":
-        needs = f"XLA needs {asked} of device memory for it; the device has {free}."
+        needs = f"XLA needs {requested} of device memory for it; the device has {free}."
         return needs + largest
-    want = f": it asked for {asked}" if asked else ""
-    left = f", {free} was free" if free else ""
-    return f"Out of {kind}{_when(facts)}{want}{left}.{largest}"
+    want = f": it asked for {requested}" if requested else ""
+    free_text = f", {free} was free" if free else ""
+    return f"Out of {kind}{_when(facts)}{want}{free_text}.{largest}"
 
 
 def _memory_advice(facts: Facts) -> str:
@@ -226,8 +226,8 @@ def _platform_advice(facts: Facts) -> str:
 
 def _versions(facts: Facts) -> str:
     pairs = (("jax", facts["jax"]), ("jaxlib", facts["jaxlib"]))
-    found = " and ".join(f"{name} {version}" for name, version in pairs if version)
-    return f"{found or 'Neither jax nor jaxlib'} is installed."
+    versions = " and ".join(f"{name} {version}" for name, version in pairs if version)
+    return f"{versions or 'Neither jax nor jaxlib'} is installed."
 
 
 def _character(facts: Facts) -> str:

@@ -59,10 +59,10 @@ def process(facts: Facts) -> str:
     if facts.get("pid") is None:
         return "another process"
     user = f" of {facts['user']}" if facts.get("user") else ""
-    known = [fmt.shorten(facts.get("command") or "", COMMAND_CHARACTERS)]
+    texts = [fmt.shorten(facts.get("command") or "", COMMAND_CHARACTERS)]
     if facts.get("age_seconds") is not None:
-        known.append(f"for {fmt.duration(facts['age_seconds'])}")
-    about = ", ".join(filter(None, known))
+        texts.append(f"for {fmt.duration(facts['age_seconds'])}")
+    about = ", ".join(filter(None, texts))
     return f"process {facts['pid']}{user}{f' ({about})' if about else ''}"
 
 

@@ -156,13 +156,13 @@ def at_once(context: Context, job: Job, *, join: bool = True) -> Iterator[RunEve
     try:
         for thread in threads:
             thread.start()
-        left = len(taking_part)
-        while left and not context.stop():
+        working = len(taking_part)
+        while working and not context.stop():
             try:
                 event = done.get(timeout=POLL_SECONDS)
             except queue.Empty:
                 continue
-            left -= isinstance(event, CheckDone)
+            working -= isinstance(event, CheckDone)
             yield event
     finally:
         over.set()

@@ -312,7 +312,7 @@ def _error(
     digest: str,
 ) -> Reading:
     """Return the reading of a result's distance from float64."""
-    found = accuracy.check(
+    error = accuracy.check(
         ops.get(case.op),
         case.dtype,
         case.size,
@@ -321,15 +321,15 @@ def _error(
         precision=case.precision,
     )
     remarks: tuple[Remark, ...] = ()
-    if found.error is None:
+    if error.error is None:
         remarks = (Remark("wrong-figure", {}, "error"),)
-    elif found.rows_sampled is not None:
-        remarks = (Remark("rows-sampled", {"rows": found.rows_sampled}),)
+    elif error.rows_sampled is not None:
+        remarks = (Remark("rows-sampled", {"rows": error.rows_sampled}),)
     return reading(
         "numerics",
         device,
         label(case),
-        found.error,
+        error.error,
         unit=ERROR,
         expected=bound(case),
         digest=digest,

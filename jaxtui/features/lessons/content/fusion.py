@@ -36,7 +36,7 @@ def _kernels(figures: Figures) -> Conclusion:
     steps, kernels = figures["steps"], figures["kernels"]
     whole, fused = figures["bytes, step by step"], figures["bytes, fused"]
     eager, jit = figures["eager"], figures["jit"]
-    left = "one kernel" if kernels == 1 else f"{count(kernels)} kernels"
+    after = "one kernel" if kernels == 1 else f"{count(kernels)} kernels"
 
     def moved(what: str, bytes_: float, duration: float) -> tuple[object, ...]:
         speed = figure(over(bytes_, duration), "B/s")
@@ -53,7 +53,7 @@ def _kernels(figures: Figures) -> Conclusion:
     sentences = (
         f"Eager JAX ran {count(steps)} kernels, which moved {bytes_text(whole)} from"
         " and to memory.",
-        f"XLA left {left} and {bytes_text(fused)}: {times(over(whole, fused))} less.",
+        f"XLA left {after} and {bytes_text(fused)}: {times(over(whole, fused))} less.",
         f"The time went from {seconds(eager)} to {seconds(jit)}.",
     )
     holds = kernels < steps and whole >= 2 * fused

@@ -146,11 +146,11 @@ def _descent(figures: Figures) -> Conclusion:
         raise MissingError("losses")
     first, last = losses[0], losses[-1]
     falling = sum(after < before for before, after in pairwise(losses))
-    made = "the data were made with 3 and 2"
+    data_text = "the data were made with 3 and 2"
     rows = figures.table(
         ("loss before the first step", (f"{first:.3g}",)),
         ("loss after 20 steps", (f"{last:.3g}",)),
-        ("slope and offset", (decimals(line, 2),), "", made),
+        ("slope and offset", (decimals(line, 2),), "", data_text),
     )
     sentences = (
         f"{falling} of 20 steps lowered the loss, from {first:.3g} to {last:.3g}.",
