@@ -21,11 +21,11 @@ from jaxtui.core.signals import interrupt
 from jaxtui.core.state import Job, State
 from jaxtui.core.stats import MINIMUM_ROUNDS
 from jaxtui.features.bench import report as view
+from jaxtui.features.bench.comparison import LABELS, Turns, turns_report
 from jaxtui.features.bench.curves import of_run
 from jaxtui.features.bench.messages import Results
 from jaxtui.features.bench.scripts import case_script
 from jaxtui.machine import malloc
-from jaxtui.registry import part
 from jaxtui.ui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.ui.commands.common import (
     Common,
@@ -282,7 +282,6 @@ def _two_sides(
     def text() -> str:
         jobs = [driver.state.run for driver in run.drivers]
         reports = [view.report(job, full=notes) if job else Report("") for job in jobs]
-        turns_report = part("history", "compare").turns_report
         built = turns_report(turns, run.pairs, reports, run.labels)
         return rendered(built, notes=notes)
 
@@ -301,7 +300,7 @@ class _Sides:
     def __init__(self, common: Common, ends: Sequence[malloc.End | None]) -> None:
         pythons = common.pythons
         self.names: dict[str, Any] = {"pythons": tuple(map(shlex.join, pythons))}
-        self.labels: Sequence[str] = ("A", "B")
+        self.labels: Sequence[str] = LABELS
         if len(ends) > 1:
             self.names = {"memory": tuple(ends)}
             self.labels = [f"{end} memory" for end in ends]
@@ -404,14 +403,14 @@ class _Sides:
         return any(driver.lost for driver in self.drivers)
 
     @property
-    def results(self) -> Any:
+    def results(self) -> Turns:
         """The results of either side, and the ratio of those that both have."""
         cases = self._experiment.cases
         first, second = (
             view.collect(driver.state.host, cases, driver.state.run)
             for driver in self.drivers
         )
-        return part("history", "compare").Turns.of(
+        return Turns.of(
             (first, second),
             self.pairs,
             complete=not interrupt.happened and not self.lost,

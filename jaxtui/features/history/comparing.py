@@ -13,7 +13,7 @@ from jaxtui.core.history.store import History, UnknownEntryError
 from jaxtui.core.model import SelectionError
 from jaxtui.core.text import visible
 from jaxtui.features.bench import messages
-from jaxtui.features.history.compare import Pairs, gate, markdown_line, report, side
+from jaxtui.features.bench.comparison import Pairs, gate, markdown_line, report, side
 from jaxtui.ui.commands import FINE, SLOWER, UNDECIDED
 from jaxtui.ui.commands.common import flag, named, valued
 from jaxtui.ui.commands.options import Parsed, json_flag

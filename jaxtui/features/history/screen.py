@@ -20,10 +20,10 @@ from textual.widgets import Input, Static
 from jaxtui.core import format as fmt
 from jaxtui.core.comparison import Pair, Side, pairs
 from jaxtui.core.history.store import Entry, Filter, History, HistoryError, Page, Row
+from jaxtui.features.bench import comparison as compare
+from jaxtui.features.bench.comparison import LABELS
 from jaxtui.features.bench.values import of_case
-from jaxtui.features.history import compare
 from jaxtui.features.history import report as view
-from jaxtui.features.history.compare import LABELS
 from jaxtui.ui.app.dialogs import Question
 from jaxtui.ui.app.export import ExportScreen
 from jaxtui.ui.app.pane import Pane, bindings

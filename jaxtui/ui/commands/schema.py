@@ -17,7 +17,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "audit": (part("audit", "report").AuditDocument,),
     "devices": (part("devices", "messages").Devices,),
     "ops": (part("bench", "ops").Ops,),
-    "bench": (part("bench", "messages").Results, part("history", "compare").Turns),
+    "bench": (part("bench", "messages").Results, part("bench", "comparison").Turns),
     "crossover": (part("crossover", "report").OUTCOME.document,),
     "roofline": (part("roofline", "report").OUTCOME.document,),
     "links": (part("links", "report").OUTCOME.document,),
@@ -30,7 +30,7 @@ DOCUMENTS: dict[str, tuple[type[msgspec.Struct], ...]] = {
         part("lessons", "messages").LessonResults,
     ),
     "history": (part("history", "report").Listed,),
-    "compare": (part("history", "compare").Pairs,),
+    "compare": (part("bench", "comparison").Pairs,),
 }
 """The documents of each command; a lesson has one and the list of lessons another,
 and so do one Python and two."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jaxtui.core.comparison import Pair, Side, pairs
-from jaxtui.features.history import compare
+from jaxtui.features.bench import comparison as compare
 from jaxtui.ui.report import terminal
 from tests.core.history.making import DEVICE, HOST, measurement
 
