@@ -55,6 +55,11 @@ def _what_is_imported_is_not_collected() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """pytest looks for garbage five times at its end, each time among all objects."""
+    gc.freeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _engines_are_copies() -> Iterator[None]:
     """An engine that a test starts in its own process does not import JAX again."""

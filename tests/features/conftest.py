@@ -3,6 +3,7 @@
 from tests.ui.conftest import (
     _idle_is_when_nothing_is_left_to_do,
     _same_terminal_everywhere,
+    _style_sheets_are_parsed_once,
     data,
     run,
 )
@@ -10,6 +11,7 @@ from tests.ui.conftest import (
 __all__ = [
     "_idle_is_when_nothing_is_left_to_do",
     "_same_terminal_everywhere",
+    "_style_sheets_are_parsed_once",
     "data",
     "run",
 ]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.css.stylesheet import Stylesheet
 from textual.screen import Screen
 
 from jaxtui import cli
@@ -74,6 +76,22 @@ def _idle_is_when_nothing_is_left_to_do(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("textual.pilot.wait_for_idle", settled_and_drawn)
     monkeypatch.setattr("textual.pilot.Pilot._wait_for_screen", at_rest)
     monkeypatch.setattr("textual.screen.UPDATE_PERIOD", TICK_SECONDS / 2)
+
+
+_parsed: dict[frozenset[tuple[str, str]], dict[object, object]] = {}
+
+
+@pytest.fixture(autouse=True)
+def _style_sheets_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All apps of a process have the same ones, a few hundred in each theme."""
+    change = Stylesheet.set_variables
+
+    def set_variables(sheet: Any, variables: dict[str, str]) -> None:
+        sheet._parse_cache = {}
+        change(sheet, variables)
+        sheet._parse_cache = _parsed.setdefault(frozenset(variables.items()), {})
+
+    monkeypatch.setattr(Stylesheet, "set_variables", set_variables)
 
 
 @pytest.fixture(autouse=True)
