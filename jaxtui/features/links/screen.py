@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -158,17 +159,19 @@ class LinksScreen(ReportScreen):
         self._show_pair(heat)
         summary = Report("", headline(links) if links.links else "", notes=links.notes)
         self.query_one("#links-words", Sheet).content = summary
+        # Longer sentences leave the cells less room.
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        heat = self._heat
+        if heat and self.is_attached and self._layout != self._laid_out(heat):
+            self.redraw()
 
     def _lay_out(self, heat: Heat) -> None:
-        """Make cells as large as there is room, 3 lines and 7 cells at most."""
-        count = max(1, len(heat.names))
-        room = self.query_one("#links-pairs").content_size
-        self._tall = max(1, min((room.height - 1) // count, 3))
-        self._wide = max(3, min(room.width // (count + 1) - 1, 7))
-        layout = heat.names, self._tall, self._wide
-        if layout == self._layout:
+        if (layout := self._laid_out(heat)) == self._layout:
             return
         self._layout, self._cursor = layout, (0, 0)
+        _, self._tall, self._wide = layout
         cursor = self.table.cursor_coordinate if self.table.row_count else (0, 1)
         self.table.clear(columns=True)
         for name in heat.ids:
@@ -177,6 +180,13 @@ class LinksScreen(ReportScreen):
         for name in heat.ids:
             self.table.add_row(*empty, height=self._tall, label=name)
         self.table.cursor_coordinate = Coordinate(*cursor)
+
+    def _laid_out(self, heat: Heat) -> tuple[Sequence[str], int, int]:
+        """Lines and columns of a cell: as there is room, 3 and 7 at most."""
+        count = max(1, len(heat.names))
+        room = self.query_one("#links-pairs").content_size
+        tall = max(1, min((room.height - 1) // count, 3))
+        return heat.names, tall, max(3, min(room.width // (count + 1) - 1, 7))
 
     def _show_pair(self, heat: Heat) -> None:
         """Show the selected pair, and the ways from its source on the map."""
