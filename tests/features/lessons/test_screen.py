@@ -168,7 +168,7 @@ async def test_the_status_line_calls_the_machine_busy_for_what_is_on_screen() ->
             await until_shown(True)
 
 
-@pytest.mark.parametrize("size", [(60, 15), NARROW, WIDE])
+@pytest.mark.parametrize("size", [(60, 15), WIDE])
 async def test_ask_run_show_explain(size: tuple[int, int]) -> None:
     engine = FakeEngine()
     async with reading(engine, size) as (pilot, app):

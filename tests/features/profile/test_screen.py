@@ -28,8 +28,6 @@ from tests.ui.app.driving import app_on, until, until_ready
 ENDED = RunFinished(outcome="complete", elapsed_seconds=1.0)
 SOURCE = "import jax\n\ndef f(x):\n    y = x @ x\n    return jax.numpy.tanh(y)\n"
 
-SIZES = [(80, 24), (120, 40)]
-
 
 def screen(app: JaxtuiApp) -> ProfileScreen:
     assert isinstance(app.screen, ProfileScreen)
@@ -74,12 +72,9 @@ async def opened(app: JaxtuiApp, pilot: Pilot[None]) -> None:
     await until(pilot, lambda: isinstance(app.screen, ProfileScreen))
 
 
-@pytest.mark.parametrize("size", SIZES)
-async def test_a_line_shows_its_kernels_and_a_kernel_its_lines(
-    found: Any, size: tuple[int, int]
-) -> None:
+async def test_a_line_shows_its_kernels_and_a_kernel_its_lines(found: Any) -> None:
     app = app_on(answers(found))
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot)
         await until(pilot, lambda: app.screen.query(SourceList) and shown(app, RowList))
         source, rows = shown(app, SourceList), shown(app, RowList)
