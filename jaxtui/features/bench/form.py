@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.markup import escape
 from textual.message import Message
 from textual.reactive import reactive
-from textual.widgets import Button, Input, Label, SelectionList, Static
+from textual.widgets import Button, Input, Label, OptionList, SelectionList, Static
 from textual.widgets.selection_list import Selection
 
 from jaxtui.core import format as fmt
@@ -156,22 +156,24 @@ class Marks(SelectionList[str]):
         """What is marked, in the order of the list."""
         return tuple(value for value in self.values if value in self.selected)
 
+    def on_option_list_option_highlighted(
+        self, event: OptionList.OptionHighlighted
+    ) -> None:
+        """Stop it: the base class looks up an option that may be gone by then."""
+        event.stop().prevent_default()
+
     def offer(
         self, values: Sequence[str], usable: Sequence[str], chosen: Sequence[str]
     ) -> None:
         """List values, grey those that are not usable, and mark the chosen others."""
-        place, self.values = self.highlighted or 0, values
+        marked = [value in chosen and value in usable for value in values]
+        self.values = values
         self.clear_options()
         self.add_options(
-            Selection(
-                Content(value),
-                value,
-                value in chosen and value in usable,
-                disabled=value not in usable,
-            )
-            for value in values
+            Selection(Content(value), value, mark, disabled=value not in usable)
+            for value, mark in zip(values, marked, strict=True)
         )
-        self.highlighted = min(place, len(values) - 1) if values else None
+        self.highlighted = marked.index(True) if any(marked) else None
 
 
 class CaseForm(Panel):
@@ -191,7 +193,6 @@ class CaseForm(Panel):
             &:hover { background: $panel; }
         }
         #sizes, #arguments { width: 1fr; }
-        #arguments { margin-right: 2; }
         #mesh { width: 8; }
         #budget { width: 6; }
         #processes { width: 5; }
@@ -203,10 +204,8 @@ class CaseForm(Panel):
             width: 13; height: auto; max-height: 100%; overflow-y: auto;
             Marks { margin-right: 0; max-height: 4; }
         }
-        .own, .spread, #more { display: none; }
-        &.-own .own, &.-spread .spread, &.-own #more, &.-spread #more {
-            display: block;
-        }
+        .own, .spread { display: none; }
+        &.-own .own, &.-spread .spread { display: block; }
         &.-own #dtypes { display: none; }
         #command { height: auto; max-height: 2; text-style: bold; }
         #form-end { height: auto; max-height: 4; }
@@ -251,19 +250,17 @@ class CaseForm(Panel):
             with Vertical(id="ways"):
                 yield Marks("inputs", "inputs")
                 yield Marks("precisions", "precision")
-        with Horizontal(classes="row", id="more"):
-            yield Label("args ", classes="own")
-            example = "such as f32[8,128] i32[8]"
-            yield Field(
-                id="arguments", placeholder=example, classes="own", compact=True
-            )
-            yield Label("mesh ", classes="spread")
-            yield Field(id="mesh", placeholder="2x4", classes="spread", compact=True)
+        with Horizontal(classes="row own"):
+            yield Label("args ")
+            such = "such as f32[8,128] i32[8]"
+            yield Field(id="arguments", placeholder=such, compact=True)
         with Horizontal(classes="row"):
             yield Label("budget ")
             yield Field(id="budget", placeholder="auto", compact=True)
             yield Label(" s  processes ")
             yield Field(id="processes", placeholder="1", compact=True)
+            yield Label("  mesh ", classes="spread")
+            yield Field(id="mesh", placeholder="2x4", classes="spread", compact=True)
         yield Static(id="command", markup=False)
         with Horizontal(id="form-end"):
             yield Static(id="meaning", markup=False)

@@ -23,18 +23,17 @@ def report(ops: Sequence[OpInfo]) -> Report:
         or "those of its arguments"
         for op in ops
     ]
-    name, means, default = columns(ops)
     table = Rows(
         (
-            name,
+            Column("op", [op.name for op in ops]),
             Column(
                 "what it computes",
                 [op.summary for op in ops],
                 least=LEAST_SUMMARY,
                 grows=True,
             ),
-            means,
-            default,
+            Column("size is", [op.size_means for op in ops], rank=1),
+            Column("default", [fmt.size(op.default) for op in ops], rank=2, right=True),
             Column("dtypes", dtypes, rank=3),
         )
     )
@@ -43,15 +42,6 @@ def report(ops: Sequence[OpInfo]) -> Report:
         verdict=styled(f"{fmt.plural(len(ops), 'op')}.", "title"),
         tables=(table,),
         notes=gather((op.name, _remarks(op)) for op in ops),
-    )
-
-
-def columns(ops: Sequence[OpInfo]) -> tuple[Column, Column, Column]:
-    """The names, what the sizes mean, and those that are taken by default."""
-    return (
-        Column("op", [op.name for op in ops]),
-        Column("size is", [op.size_means for op in ops], rank=1),
-        Column("default", [fmt.size(op.default) for op in ops], rank=2, right=True),
     )
 
 

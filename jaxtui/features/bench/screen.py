@@ -133,6 +133,7 @@ class BenchPane(CasePane):
         &.-tall #before { padding: 1 2; }
         &.-low {
             #lists { max-height: 4; }
+            #command { max-height: 1; }
             Pictures { min-height: 5; }
             ResultsTable { max-height: 3; }
             #notes-scroll { display: none; }

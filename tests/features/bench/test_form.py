@@ -109,7 +109,7 @@ async def test_letters_find_an_op_also_when_they_come_at_once() -> None:
 async def test_what_is_typed_after_tab_is_for_the_next_field() -> None:
     async with on_form() as (app, pilot, widget, engine):
         widget.fill(replace(widget.values, sizes=""))
-        for key in ("tab", "5", "1", "2", "tab", "space", "r"):
+        for key in ("tab", "5", "1", "2", "tab", "home", "space", "r"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
         await until_done(pilot, app)
         assert {case.size for case in engine.experiments[0].cases} == {512}
