@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -43,6 +43,18 @@ if TYPE_CHECKING:
     from jaxtui.timing.pace import Pace
 
 MINIMUM_JAX = (0, 6, 2)
+
+
+_RUNNERS: dict[type[Work], tuple[str, str, str]] = {
+    Experiment: ("bench", "measure.experiment", "run"),
+    Loop: ("timeline", "measure", "run_loop"),
+    Snippet: ("lessons", "measure", "run_snippet"),
+    Check: ("check", "measure.base", "run_check"),
+    Inspection: ("program", "measure", "run_inspection"),
+    Profiling: ("profile", "measure.case", "run_profiling"),
+    Roofs: ("roofline", "measure", "run_roofs"),
+}
+"""The feature, its module and the function that run a work."""
 
 
 class CannotServeError(Exception):
@@ -303,31 +315,13 @@ class Core:
         """
         from jaxtui.timing.pace import ALONE
 
-        match work:
-            case Experiment():
-                run = part("bench", "measure.experiment").run
-                bench = run(work, stop=stop, pace=pace or ALONE)
-                return cast("Iterator[RunEvent]", bench)
-            case Loop():
-                loop = part("timeline", "measure").run_loop(work, stop=stop)
-                return cast("Iterator[RunEvent]", loop)
-            case Snippet():
-                snippet = part("lessons", "measure").run_snippet(work, stop=stop)
-                return cast("Iterator[RunEvent]", snippet)
-            case Check():
-                check = part("check", "measure.base").run_check
-                return cast(
-                    "Iterator[RunEvent]", check(work, self._survey(), stop=stop)
-                )
-            case Inspection():
-                inspection = part("program", "measure").run_inspection(work, stop=stop)
-                return cast("Iterator[RunEvent]", inspection)
-            case Profiling():
-                profile = part("profile", "measure.case").run_profiling(work, stop=stop)
-                return cast("Iterator[RunEvent]", profile)
-            case Roofs():
-                roofs = part("roofline", "measure").run_roofs(work, stop=stop)
-                return cast("Iterator[RunEvent]", roofs)
+        feature, module, name = _RUNNERS[type(work)]
+        run: Callable[..., Iterator[RunEvent]] = getattr(part(feature, module), name)
+        if isinstance(work, Experiment):
+            return run(work, stop=stop, pace=pace or ALONE)
+        if isinstance(work, Check):
+            return run(work, self._survey(), stop=stop)
+        return run(work, stop=stop)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         """Fresh memory statistics by device name."""
