@@ -19,6 +19,7 @@ import importlib
 import inspect
 import json
 import os
+import runpy
 import signal
 import socket
 import subprocess
@@ -33,6 +34,8 @@ from typing import Any
 
 ENGINE = "jaxtui.core.engine.server"
 COMMAND = (sys.executable, "-m", "jaxtui")
+SCRIPT = (sys.executable, "-s")
+"""Begins the command of a file that needs JAX and shall not find jaxtui."""
 OF_A_TEST = ("JAXTUI_", "PYTEST_")
 """Beginnings of variables that nothing reads while it is imported."""
 ALIKE = {
@@ -66,13 +69,16 @@ class Start:
         self.environment: Mapping[str, str] = self.options["env"] or os.environ
         words = self.options["args"]
         words = [] if isinstance(words, str | bytes) else [*map(str, words)]
-        self.is_engine = (*words[: len(_engine())],) == _engine()
-        self.arguments = words[len(_engine() if self.is_engine else COMMAND) :]
+        kinds = {"engine": _engine(), "command": COMMAND, "script": SCRIPT}
+        self.kind, begin = next(
+            (one for one in kinds.items() if (*words[: len(one[1])],) == one[1]),
+            ("", ()),
+        )
+        self.arguments = words[len(begin) :]
         options = {one for one in self.arguments if one.startswith("--")}
         self.can_be_copy = (
-            options <= ALIKE
-            if self.is_engine
-            else (*words[: len(COMMAND)],) == COMMAND
+            self.kind != ""
+            and (self.kind != "engine" or options <= ALIKE)
             and self.options["preexec_fn"] is None
         )
 
@@ -101,7 +107,7 @@ class Start:
     @property
     def request(self) -> dict[str, Any]:
         return {
-            "engine": self.is_engine,
+            "kind": self.kind,
             "arguments": self.arguments,
             "environment": dict(self.environment),
             "folder": os.fspath(self.options["cwd"] or os.getcwd()),
@@ -164,12 +170,12 @@ def engines() -> Iterator[None]:
         return
 
     originals: dict[Key, Original] = {}
-    starts = Counter[tuple[Key, bool]]()
+    starts = Counter[tuple[Key, str]]()
 
     def copied(start: Start) -> int | None:
         key = start.key
-        starts[key, start.is_engine] += 1
-        if starts[key, start.is_engine] == 1:
+        starts[key, start.kind] += 1
+        if starts[key, start.kind] == 1:
             return None
         if key not in originals:
             originals[key] = Original(dict(key), subprocess.Popen)
@@ -247,9 +253,8 @@ def main() -> int:
             asked.send(str(os.getpid()).encode())
             asked.detach()
             _become(request, files)
-            if request["engine"]:
-                return _serve(request)
-            return _command(request)
+            serve = {"engine": _serve, "command": _command, "script": _script}
+            return serve[request["kind"]](request)
         os.waitpid(between, 0)
         for file in files:
             os.close(file)
@@ -266,7 +271,7 @@ def _command(request: Mapping[str, Any]) -> int:
     read = {**_READ}
 
     def copied(start: Start) -> int | None:
-        if not start.is_engine or {**_alike(start.read)} != read:
+        if start.kind != "engine" or {**_alike(start.read)} != read:
             return None
         files = [os.dup(file) for file in start.files]
         if pid := os.fork():
@@ -293,6 +298,18 @@ def _command(request: Mapping[str, Any]) -> int:
     sys.argv = [__main__.__file__, *request["arguments"]]
     with _patched(copied):
         return __main__.main()
+
+
+def _script(request: Mapping[str, Any]) -> int:
+    """Run a file as Python does, where jaxtui is not."""
+    sys.argv = request["arguments"]
+    for name in list(sys.modules):
+        if name.partition(".")[0] in ("jaxtui", "tests"):
+            del sys.modules[name]
+    sys.modules["jaxtui"] = None  # type: ignore[assignment]
+    sys.path.insert(0, os.path.dirname(sys.argv[0]))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+    return 0
 
 
 def _as_started() -> None:

@@ -54,7 +54,7 @@ def run(text: str, folder: Path) -> str:
     text = text.replace("wait, 2)", "wait, 0.01)").replace("perf_counter() + 1", "0")
     path = folder / "script.py"
     path.write_text(text, encoding="utf-8")
-    done = python(path, cwd=folder, PYTHONPATH="")
+    done = python("-s", path, cwd=folder, PYTHONPATH="")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
