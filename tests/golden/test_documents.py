@@ -56,6 +56,8 @@ SCENARIOS = {
     "crossover": ("crossover", "crossover sigmoid --size 64..64kx4 --budget 15"),
     "roofline": ("roofline", "roofline matmul:512 add:1e6 --budget 12 --yes"),
     "hlo": ("hlo", "hlo softmax:64"),
+    "ops": ("devices", "ops"),
+    "learn": ("", "learn"),
     "links": ("links", "links"),
     "profile_trace": ("", "profile --load KEPT/trace.xplane.pb"),
     "history": ("", "history"),
@@ -162,6 +164,29 @@ def test_command(name: str, play: Played) -> None:
     assert again == code
     if out:
         check_frozen(DOCUMENTS / f"{name}.json", pretty(json.loads(out)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("bench_failures", "check_tpu_fail", "compare_files", "crossover"),
+        *("devices_tpu", "history", "links", "profile_trace", "ops"),
+        *("readme_audit", "readme_lie", "roofline"),
+    ],
+)
+def test_text_in_60_columns(
+    name: str, play: Played, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (
+        "ui.commands.output",
+        "features.audit.command",
+        "features.bench.lie",
+    ):
+        monkeypatch.setattr(f"jaxtui.{module}.width_of", lambda _: 60)
+    stream, command = SCENARIOS[name]
+    _, out, _ = play(command, stream)
+    assert max(map(len, out.splitlines())) <= 60
+    check_frozen(DOCUMENTS / f"{name}_60.txt", out)
 
 
 @pytest.mark.parametrize(
