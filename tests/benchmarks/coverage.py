@@ -45,6 +45,7 @@ from jaxtui.core.model.measurement import Interval
 from jaxtui.core.processes import fold
 from jaxtui.core.stats import median, quantile
 from jaxtui.features.bench.measure.experiment import run
+from jaxtui.ui import words
 
 BAR = 0.93
 CASES: tuple[tuple[str, int, Mode], ...] = (
@@ -116,7 +117,7 @@ def child(budget: float) -> int:
         if isinstance(event, CaseMeasured):
             print(msgspec.json.encode(event.measurement).decode(), flush=True)
         elif isinstance(event, CaseFailed):
-            print(event.failure.error, file=sys.stderr)
+            print(words.sentence(event.failure.remark), file=sys.stderr)
             return 1
     return 0
 
@@ -196,7 +197,7 @@ def main() -> int:
                 name = f"{case.op} {case.size:g} {case.mode}"
                 sweeps[name].append(sweep_of(event.measurement))
             elif isinstance(event, CaseFailed):
-                print(event.failure.error, file=sys.stderr)
+                print(words.sentence(event.failure.remark), file=sys.stderr)
                 return 1
     ours = naive = total = 0
     print(

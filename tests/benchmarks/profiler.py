@@ -43,6 +43,7 @@ from jaxtui.core.model.measurement import Interval
 from jaxtui.core.stats import median
 from jaxtui.features.bench.measure import experiment
 from jaxtui.features.timeline.measure import run_loop
+from jaxtui.ui import words
 
 
 def tanh(x: Any) -> Any:
@@ -107,7 +108,7 @@ def turn(case: Case, calls: int) -> Turn | str:
     if timed is None or lane is None:
         return f"no figures: {events[-2]}"
     if lane.traced is None:
-        return next(note.text for note in lane.notes if note.code == "inferred")
+        return next(words.text(x) for x in lane.notes if x.code == "inferred")
     began, ended = [], []
     inferred, before = [], 0.0
     for call in lane.calls:

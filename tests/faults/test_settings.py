@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes import Shell, python
+from tests.processes import Shell, ended, python
 
 DEBUGS = """
 import jax
@@ -61,7 +61,11 @@ print(made.to_json())
 
 def run(*command: str, **variables: str) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of a Python process with these variables."""
-    done = python(*command, **{"JAX_NUM_CPU_DEVICES": "1", **variables})
+    variables = {"JAX_NUM_CPU_DEVICES": "1", **variables}
+    if command[:2] == ("-m", "jaxtui"):  # its engine is a process all the same
+        done = ended(*command[2:], **variables)
+    else:
+        done = python(*command, **variables)
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stdout, done.stderr
 
