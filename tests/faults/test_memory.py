@@ -6,14 +6,13 @@ import csv
 import json
 import re
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from jaxtui.machine import malloc
-from tests.processes import jaxtui
+from tests.processes import ended as jaxtui
 
 WORDS = ("bench", "sigmoid:250000", "--mode", "numpy", "--budget", "0.5", "--json")
 
@@ -36,8 +35,7 @@ def test_every_row_and_record_says_which_end_it_is() -> None:
         more = ("--export", "table.csv") if end == "fresh" else ()
         return jaxtui(*WORDS, "--memory", end, *more)
 
-    with ThreadPoolExecutor() as pool:
-        runs = dict(zip(malloc.ENDS, pool.map(bench, malloc.ENDS), strict=True))
+    runs = {end: bench(end) for end in malloc.ENDS}
     for end, done in runs.items():
         assert done.returncode == 0
         document = json.loads(done.stdout)

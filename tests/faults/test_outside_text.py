@@ -60,7 +60,7 @@ ENDINGS = (".md", ".csv", ".svg", ".py", ".json")
 
 def jaxtui(folder: Path, *arguments: str, **variables: str) -> Any:
     """A command whose output is compared as it would reach a terminal."""
-    done = processes.jaxtui(*arguments, data=folder / "data", cwd=folder, **variables)
+    done = processes.ended(*arguments, data=folder / "data", cwd=folder, **variables)
     assert not ACTED_ON.search(done.stdout + done.stderr), ascii(done.stdout)
     assert "Traceback" not in done.stderr, done.stderr
     return done

@@ -25,7 +25,8 @@ from jaxtui.core.model import (
 from jaxtui.features.bench.messages import Results, read
 from jaxtui.ui.documents import encode
 from tests.fake_engine import RECIPE, FakeEngine, at_once, tpu_devices
-from tests.processes import LIMIT_SECONDS, jaxtui
+from tests.processes import LIMIT_SECONDS
+from tests.processes import ended as jaxtui
 from tests.records import measurement, planned, told
 from tests.ui.commands import fakes
 from tests.ui.commands.fakes import complete
