@@ -178,10 +178,13 @@ class Figure(Record, frozen=True):
     quantity: Quantity
     unit: Unit
     digits: int = 3
+    vague: bool = False
+    """Not known to within a third."""
 
     def number(self, unit: Unit) -> str:
         """Without the unit's name."""
-        return "–".join(unit.text(end, self.digits) for end in self.ends)
+        about = "~" if self.vague else ""
+        return about + "–".join(unit.text(end, self.digits) for end in self.ends)
 
     def text(self, unit: Unit | OwnUnits) -> str:
         """Write the figure with its unit, or with one for each end."""
@@ -245,12 +248,14 @@ def seconds(value: float | None, digits: int = 3) -> str:
 
 
 def median(summary: Summary | None) -> Cell:
-    """A median with only as many digits as its interval supports."""
+    """A median with only as many digits as its interval supports, ``~26 ms`` where that
+    is wide.
+    """
     if summary is None or not math.isfinite(summary.median):
         return ABSENT
     digits = digits_known(summary)
     unit = _supported(summary.median, digits)
-    return Figure((summary.median,), "s", unit, digits)
+    return Figure((summary.median,), "s", unit, digits, summary.vague)
 
 
 def ends(summary: Summary) -> Figure:
@@ -284,15 +289,14 @@ def _supported(value: float, digits: int) -> Unit:
 
 
 def digits_known(summary: Summary) -> int:
-    """The significant digits of a median that its interval supports.
+    """The significant digits of a median that its interval supports, at least two.
 
-    One digit only where that lies inside the interval: 1.47 with 1.38 to 3.49 is 1.5
-    and not 1.
+    Three where two lie outside of the interval: 0.125 with 0.123 to 0.128 is not 0.12.
     """
-    if summary.half_width < 0.5:
-        return 3 if summary.half_width < 0.01 else 2
-    printed = float(f"{summary.median:.0e}")
-    return 1 if summary.ci_low <= printed <= summary.ci_high else 2
+    if summary.half_width < 0.01:
+        return 3
+    printed = float(f"{summary.median:.1e}")
+    return 2 if summary.ci_low <= printed <= summary.ci_high else 3
 
 
 def interval(summary: Summary) -> str:

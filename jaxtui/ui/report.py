@@ -343,7 +343,7 @@ class Notes(Struct, frozen=True):
             text = Constrain(Text("\n").join(lines), PROSE - label)
             grid.add_row(styled(first.flag, first.level), text)
         yield grid
-        if self.brief and self.hint:
+        if self.brief and self.hint and any(g[0].level != "error" for g in groups):
             yield styled(self.hint, "muted")
 
 

@@ -21,14 +21,15 @@ from tests.records import case, measurement, summary
         (0.71, 0.812, 0.92, "0.81 ms"),
         (4.88, 5.03, 5.18, "5.0 ms"),
         (0.0548, 0.056, 0.0572, "56 µs"),
-        (0.32, 0.812, 1.3, "0.8 ms"),
+        (0.32, 0.812, 1.3, "~0.81 ms"),
         (111e3, 123e3, 135e3, "120 s"),
         (91, 101, 111, "100 ms"),
         (1, 1, 1, "1.00 ms"),
-        # One digit only where that lies inside the interval.
-        (1.38, 1.47, 3.49, "1.5 ms"),
-        (0.19, 16.2, 18.4, "16 ms"),
-        (1.1, 2.6, 7, "3 ms"),
+        # Three where two lie outside of it.
+        (1.38, 1.47, 3.49, "~1.5 ms"),
+        (0.1232, 0.1249, 0.1281, "125 µs"),
+        (0.19, 16.2, 18.4, "~16 ms"),
+        (1.1, 2.6, 7, "~2.6 ms"),
     ],
 )
 def test_digits_follow_the_interval(low, median, high, text):

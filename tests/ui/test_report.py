@@ -88,6 +88,12 @@ def test_the_answer_comes_last_and_notes_are_a_line_each() -> None:
     assert lines[-1].split() == ["add", "20", "ms", "20"]
 
 
+def test_what_is_in_full_already_needs_no_hint() -> None:
+    failed = Note(flag="failed", text="No such op.", level="error")
+    told = terminal(Report("", notes=[failed]), 60, full=False, hint="Press n.")
+    assert "Press n." not in told
+
+
 def test_remarks_of_a_code_are_one_note_with_their_rows() -> None:
     less, more = (
         Remark("contended", {"used_cores": used, "cores": 2, "by": "host"}, "warning")

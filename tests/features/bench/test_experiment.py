@@ -264,6 +264,7 @@ def test_stop_ends_the_run_within_a_turn_and_keeps_what_had_arrived() -> None:
     kept = [one for one in ended if isinstance(one, Measurement)]
     assert kept
     assert all(one.stopped == "cancelled" for one in kept)
+    assert not any(one.has("few-rounds") for one in kept)
     assert isinstance(found[-1], RunFinished)
     assert found[-1].outcome == "cancelled"
 

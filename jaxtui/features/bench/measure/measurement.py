@@ -150,6 +150,8 @@ class Record:
             workload, self.accuracy, compared=self.compared, finite=self._finite
         )
         codes = {remark.code for remark in doubts}
+        if stopped in (None, "cancelled"):  # more might have come
+            doubts = [remark for remark in doubts if remark.code != "few-rounds"]
         doubts += filter(None, [self._of_others, self.differs])
         measurement = Measurement(
             case=workload.case,
