@@ -100,7 +100,7 @@ def test_every_extra_that_the_readme_names_exists() -> None:
     text = README.read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     named = set(re.findall(r"\.\[(\w+)\]", text))
-    assert named == {"tpu", "cuda12", "cuda13", "test"}
+    assert named == {"tpu", "cuda12", "cuda13", "topology", "test"}
     for extra in named:
         assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
 

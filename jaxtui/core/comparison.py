@@ -23,8 +23,7 @@ WORK = ("op", "size", "params")
 
 UNPAIRED = 0.2
 """Fraction by which the medians of one op in two fresh processes may differ on a
-machine that changes its clock between them (measured on small virtual machines;
-design.md §5)."""
+machine that changes its clock between them (measured on small virtual machines)."""
 
 HOST_FACTS = (
     "hostname",

@@ -1,4 +1,4 @@
-"""Facts cross the pipe: what measures composes no sentence, ``view/words`` has them.
+"""Facts cross the pipe: what measures composes no sentence, ``words`` have them.
 
 A sentence is four words in a row in a literal, three of them ours: what an f-string
 puts in is a word, too. None are docstrings, patterns of messages of others and what is

@@ -21,7 +21,7 @@ CheckTest = Literal[
     "numerics",
     "collectives",
 ]
-"""The tests, each with some level; design.md and the README describe them."""
+"""The tests, each with some level."""
 
 CheckLevel = Literal["quick", "full"]
 """About twelve seconds for a device, or some minutes."""

@@ -27,7 +27,7 @@ EXIT_CODES: dict[VerdictWord, int] = {
     "fail": 2,
     "skipped": 3,
 }
-"""The exit code of the overall verdict (design.md §7); ``skipped`` means that nothing
+"""The exit code of the overall verdict; ``skipped`` means that nothing
 could run."""
 
 COMPARED_UNITS: tuple[Unit, ...] = ("flop/s", "bytes/s", "bytes", "seconds")
