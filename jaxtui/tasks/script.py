@@ -14,8 +14,12 @@ import runpy
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import FrameType, ModuleType, TracebackType
+from typing import Any
 
 from jaxtui.core.engine.workers import signal_with_parent
 
@@ -24,6 +28,13 @@ BROKEN_OFF = -signal.SIGINT
 
 ASKS = (signal.SIGTERM, signal.SIGHUP)
 """Signals that would end the program before its report is written."""
+
+REST_SECONDS, RESTS = 0.005, 4
+"""Seconds between two looks, and the number of looks without a thread that computes.
+The runtime writes that a kernel ended some 30 µs after its result is ready."""
+
+DRAIN_SECONDS = 60.0
+"""Seconds for work of the CPU whose results were dropped."""
 
 
 def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
@@ -77,6 +88,36 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
     return status
+
+
+def drain(jax: Any) -> None:
+    """Wait for what a program has queued, also for work whose results were dropped.
+
+    What the CPU client still computes has a thread that runs, or would if it had a
+    core.
+    """
+    with suppress(Exception):  # what the program left behind may be anything
+        for array in jax.live_arrays():
+            with suppress(Exception):  # it failed, or it is deleted
+                array.block_until_ready()
+        jax.effects_barrier()
+    limit, resting = time.monotonic() + DRAIN_SECONDS, 0
+    while resting < RESTS and time.monotonic() < limit:
+        before = time.process_time()
+        time.sleep(REST_SECONDS)
+        used = time.process_time() - before
+        resting = 0 if _computes() or used > REST_SECONDS / 2 else resting + 1
+
+
+def _computes() -> bool:
+    """Return whether another thread computes or waits for a core; Linux only."""
+    own = threading.get_native_id()
+    for task in Path("/proc/self/task").glob("*/stat"):
+        if task.parent.name != str(own):
+            with suppress(OSError):  # it has ended
+                if task.read_text().rpartition(")")[2].split()[0] == "R":
+                    return True
+    return False
 
 
 def _status(arguments: Sequence[str]) -> int:

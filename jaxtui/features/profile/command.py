@@ -390,7 +390,12 @@ async def _captured(folder: Path, source: str) -> Profile | WorkFailed:
         profile = await traces.read(folder, _tell)
         if isinstance(profile, Profile):
             return msgspec.structs.replace(profile, source=source)
-        return profile
+        remark = profile.remark
+        if remark.code == "no-kernels":  # the options of this trace were right
+            remark = msgspec.structs.replace(
+                remark, facts={**remark.facts, "level": False}
+            )
+        return WorkFailed(remark=remark)
     remark = Remark("program-lost", severity="error")
     if (failed := folder / "failed").exists():
         remark = msgspec.json.decode(failed.read_bytes(), type=Remark)

@@ -53,6 +53,15 @@ def _waits(facts: Facts) -> str:
     )
 
 
+def _no_kernels_advice(facts: Facts) -> str:
+    causes = ["Profile while a device computes."]
+    if facts["level"]:
+        causes.append("On a CPU before jax 0.8.3, trace with host_tracer_level=2.")
+    if facts["cupti"]:
+        causes.append("On a GPU, check that CUPTI is installed.")
+    return " ".join(causes)
+
+
 def _dearest(facts: Facts) -> str:
     share, name = fmt.percent(facts["share"]), facts["row"] or "what XLA added"
     return f"{_works(facts)}; {name} takes the largest share, {share}."
@@ -130,9 +139,8 @@ WORDS: dict[str, Words] = {
     ),
     "no-kernels": Words(
         "no kernels",
-        "This trace has no kernel of any device ({planes} planes, {events:,} events).",
-        "On a CPU before jax 0.8.3, trace with host_tracer_level=2. On a GPU, check"
-        " that CUPTI is installed.",
+        "The trace shows no work of any device ({events:event}).",
+        _no_kernels_advice,
     ),
     "trace-not-in-folder": Words(
         "no trace",

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from jaxtui.features.profile.report.document import ProfileDocument
-from tests.processes import Running
+from tests.processes import ROOT, Running
 from tests.processes import ended as jaxtui
 from tests.tasks.spaces import Line, Plane, event, space
 
@@ -118,6 +118,16 @@ def test_a_document_of_a_program_stands_alone(mine: Path, tmp_path: Path) -> Non
     assert "arguments" in done.stderr
     assert document.steps == 20
     assert any(row.lines for row in document.rows)
+
+
+def test_a_program_that_awaits_nothing_has_a_profile(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text((ROOT / "tests/golden/kept/train.py").read_text())
+    done = profile(tmp_path, "--json", program)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["steps"] == 3
+    assert any(row["lines"] for row in found["rows"])
 
 
 @pytest.mark.parametrize(

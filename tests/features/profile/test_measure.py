@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxtui.core.model import WorkFailed
 from jaxtui.core.model.profile import Kernel, Profile, Profiling
 from jaxtui.features.profile import measure as profile
 from jaxtui.features.profile.judge import place, remarks, rows
@@ -480,6 +481,25 @@ def test_a_trace_without_kernels_has_no_profile() -> None:
     for planes in ((), (Plane("/host:CPU", (Line("python", (event("f", 0, 5),)),)),)):
         with pytest.raises(NoProfileError, match="no-kernels"):
             read(*planes)
+
+
+@pytest.mark.parametrize(
+    ("stats", "causes"),
+    [
+        ({}, (True, True)),
+        ({"jax_version": "0.7.2", "cpu_version": "cpu"}, (True, False)),
+        ({"jax_version": "0.10.2", "cpu_version": "cpu"}, (False, False)),
+        ({"jax_version": "0.10.2", "gpu_version": "12"}, (False, True)),
+    ],
+)
+def test_a_trace_without_kernels_tells_only_causes_that_can_be(
+    stats: dict[str, str], causes: tuple[bool, bool]
+) -> None:
+    with pytest.raises(NoProfileError) as raised:
+        read(Plane(traces.PROGRAMS, stats=stats), Plane("/host:CPU"))
+    text = words.in_full(WorkFailed(remark=raised.value.remark))
+    assert ("host_tracer_level" in text, "CUPTI" in text) == causes
+    assert "planes" not in text
 
 
 def test_a_trace_of_too_many_events_is_refused(monkeypatch: Any) -> None:

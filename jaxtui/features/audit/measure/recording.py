@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import threading
-import time
 from bisect import bisect_left
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jaxtui.features.audit.messages import Execution
+from jaxtui.tasks.script import drain
 from jaxtui.xla import kernels, traces
 from jaxtui.xla.traces import Event, Space
 
@@ -31,13 +31,6 @@ MOST_EVENTS = 2_000_000
 
 MARK = "jaxtui clock"
 """Begins the names of events that tell the time in a trace."""
-
-REST_SECONDS, RESTS = 0.005, 4
-"""Seconds between two looks, and the number of looks without a thread that computes.
-The runtime writes that a kernel ended some 30 µs after its result is ready."""
-
-DRAIN_SECONDS = 60.0
-"""Seconds for unawaited work before the trace is ended."""
 
 CALL = "PjitFunction("
 """Begins the name of the event of a call of a jitted function."""
@@ -121,32 +114,14 @@ def _quiet() -> Iterator[None]:
 def _drain(jax: Any) -> None:
     """Wait until the devices are idle, also of work whose results were dropped.
 
-    An accelerator computes in order, so a result of now is its last one. What the CPU
-    client still computes has a thread that runs, or would if it had a core.
+    An accelerator computes in order, so a result of now is its last one.
     """
     with suppress(Exception):  # what the program left behind may be anything
-        jax.block_until_ready(jax.live_arrays())
         for device in jax.local_devices():
             if device.platform != "cpu":
                 last = jax.jit(lambda x: x + 1)(jax.device_put(0.0, device))
                 last.block_until_ready()
-    limit, resting = perf_counter() + DRAIN_SECONDS, 0
-    while resting < RESTS and perf_counter() < limit:
-        before = time.process_time()
-        time.sleep(REST_SECONDS)
-        used = time.process_time() - before
-        resting = 0 if _computes() or used > REST_SECONDS / 2 else resting + 1
-
-
-def _computes() -> bool:
-    """Return whether another thread computes or waits for a core; Linux only."""
-    own = threading.get_native_id()
-    for task in Path("/proc/self/task").glob("*/stat"):
-        if task.parent.name != str(own):
-            with suppress(OSError):  # it has ended
-                if task.read_text().rpartition(")")[2].split()[0] == "R":
-                    return True
-    return False
+    drain(jax)
 
 
 class Seen(NamedTuple):

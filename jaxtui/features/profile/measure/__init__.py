@@ -9,8 +9,9 @@ host did. ``case`` and ``capture`` record.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,7 @@ from jaxtui.features.profile.measure import graphs, host, steps
 from jaxtui.features.profile.measure.programs import Programs
 from jaxtui.features.profile.measure.steps import PS
 from jaxtui.features.profile.measure.tally import Tally
+from jaxtui.machine.packages import version_numbers
 from jaxtui.xla import kernels, traces
 from jaxtui.xla.kernels import HOST, Kernel
 
@@ -59,7 +61,7 @@ def read(space: traces.Space, source: str, device_kind: str = "") -> Profile:
     # What a host computes beside its accelerator is not what is looked for.
     ran = _sorted([k for k in ran if not k.device.startswith("cpu:")] or ran)
     if not ran:
-        facts = {"events": events, "planes": len(space.planes)}
+        facts = {"events": events, **_blind(space)}
         raise NoProfileError(Remark("no-kernels", facts, "error"))
     programs = Programs(space, {kernel.program for kernel in ran}, device_kind)
     ran = _sorted(programs.settled(graphs.named(ran, programs.known)))
@@ -178,10 +180,20 @@ def _remarks(
 
 
 def _version(space: traces.Space) -> str:
-    for plane in space.planes:
-        if plane.name == traces.PROGRAMS:
-            return str(plane.stats.get("jax_version", ""))
-    return ""
+    return str(_metadata(space).get("jax_version", ""))
+
+
+def _metadata(space: traces.Space) -> Mapping[str, Any]:
+    planes = (plane for plane in space.planes if plane.name == traces.PROGRAMS)
+    return next((plane.stats for plane in planes), {})
+
+
+def _blind(space: traces.Space) -> dict[str, Fact]:
+    """Return what could have kept kernels out of a trace, as far as it tells."""
+    if not (version := _version(space)):
+        return {"level": True, "cupti": True}
+    level = version_numbers(version) < (0, 8, 3)
+    return {"level": level, "cupti": "gpu_version" in _metadata(space)}
 
 
 # In a process of its own, without JAX: a trace may be any.

@@ -20,7 +20,7 @@ import msgspec
 from jaxtui.core.model.base import encoded
 from jaxtui.core.model.profile import Script
 from jaxtui.core.model.remark import Remark
-from jaxtui.tasks.script import run
+from jaxtui.tasks.script import drain, run
 
 DONE, FAILED = "done", "failed"
 """Files in the folder of the trace."""
@@ -47,6 +47,8 @@ class Watch:
         """Modules that load JAX, once the program has."""
         self._leave: Callable[[], None] = lambda: None
         self._running = False
+        self._end = 0.0
+        """The latest end of the trace, on the clock of ``_began``."""
         self._told = False
         self._process = os.getpid()
         self._steps = 0
@@ -59,6 +61,7 @@ class Watch:
         """The program is over: write what there is."""
         if os.getpid() != self._process:  # a child that it has forked
             return
+        self._drain()
         self._over.set()
         self._thread.join()
         self._stop()
@@ -77,6 +80,16 @@ class Watch:
             return
         if self._start() and not self._over.wait(self._script.seconds):
             self._stop()
+
+    def _drain(self) -> None:
+        """Wait for what the program has queued, but no longer than a profile lasts."""
+        with self._lock:
+            running = self._running
+        if running:
+            jax = sys.modules["jax"]
+            draining = threading.Thread(target=drain, args=(jax,), daemon=True)
+            draining.start()
+            draining.join(max(0.0, self._end - time.monotonic()))
 
     @staticmethod
     def _backend() -> Any:
@@ -121,6 +134,7 @@ class Watch:
                 self._fail(trace.failed(error))
                 return False
             self._running = True
+            self._end = time.monotonic() + self._script.seconds
             # A program that begins to profile itself does so: there is one at a time.
             self._leave = trace.before_start(self._stop)
         return True
