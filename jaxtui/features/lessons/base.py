@@ -115,8 +115,13 @@ class Conclusion(msgspec.Struct, frozen=True):
     answers: frozenset[int] = frozenset()
     """The choices that the intervals of the figures allow."""
     graded: bool = True
-    """Another choice is wrong: nothing disturbed the figures that decide."""
+    """Another choice is wrong: nothing disturbed the figures that decide, or all that
+    their intervals allow is one choice."""
     doubts: tuple[Remark, ...] = ()
     """The reasons to doubt the verdict."""
     reasons: tuple[Remark, ...] = ()
     """The reasons why figures are missing."""
+
+    def grades(self, prediction: int | None) -> bool:
+        """Return whether a prediction, if there is one, is right or wrong."""
+        return self.graded or prediction is None or prediction in self.answers

@@ -195,7 +195,7 @@ class _Course(Driver):
                 if drawing := plot(page.figures.picture, elsewhere=PROSE):
                     print_stdout(join_painted((drawing, "")))
                 print_stdout(_text(page.ending()))
-            if run.outcome.problem is None and (
+            if Attempt(guessed, run).done and (
                 unsaved := kept.add(lesson.name, step.title)
             ):
                 say(unsaved)

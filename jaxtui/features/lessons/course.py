@@ -11,7 +11,7 @@ from jaxtui.core.model import Device, Experiment, Host, Loop, Snippet, Work
 from jaxtui.features.lessons import catalogue as lessons
 from jaxtui.features.lessons import progress
 from jaxtui.features.lessons.base import Setting
-from jaxtui.features.lessons.play import StepRun
+from jaxtui.features.lessons.play import StepRun, conclude
 from jaxtui.features.lessons.trial import Lesson, Step, setting
 
 Place = tuple[int, int]
@@ -33,6 +33,17 @@ class Attempt(msgspec.Struct, frozen=True):
         """Everything has run, so that there is a conclusion."""
         return self.run is not None and self.run.outcome.problem is None
 
+    @property
+    def done(self) -> bool:
+        """It has a conclusion, which can grade the prediction."""
+        if self.run is None or not self.complete:
+            return False
+        try:
+            concluded = conclude(self.run.step, self.run.setting, self.run.outcome)
+        except Exception:  # a lesson's mistake is told with its page
+            return False
+        return concluded.grades(self.prediction)
+
 
 NOT_TRIED = Attempt()
 
@@ -43,7 +54,7 @@ class Course(msgspec.Struct, frozen=True):
     lessons: tuple[Lesson, ...] = ()
     """The lessons in the order of the course."""
     progress: progress.Progress = msgspec.field(default_factory=progress.Progress)
-    """The progress of earlier sessions."""
+    """The progress of earlier sessions and of this one."""
     open: int | None = None
     """Index of the lesson on screen; ``None`` for the list."""
     numbers: Mapping[int, int] = msgspec.field(default_factory=dict)
@@ -77,12 +88,8 @@ class Course(msgspec.Struct, frozen=True):
         return self.attempts.get(place, NOT_TRIED)
 
     def done(self, index: int) -> tuple[bool, ...]:
-        """Return for each step of a lesson whether it ever had a conclusion."""
-        before = self.progress.steps(self.lessons[index])
-        return tuple(
-            complete or self.attempt_at((index, number)).complete
-            for number, complete in enumerate(before)
-        )
+        """Return for each step of a lesson whether it was ever done."""
+        return self.progress.steps(self.lessons[index])
 
     def setting(
         self,
@@ -150,7 +157,11 @@ class Course(msgspec.Struct, frozen=True):
         fitted = self.fitted
         if run is not None and not run.setting.grows_to:
             fitted = {**fitted, (place[0], run.setting.device): run.setting.size}
-        return replace(self._with_attempt(place, after), fitted=fitted, playing=None)
+        done, lesson = self.progress, self.lessons[place[0]]
+        if not trouble and after.done:
+            done = done.with_step(lesson.name, lesson.steps[place[1]].title)
+        course = self._with_attempt(place, after)
+        return replace(course, progress=done, fitted=fitted, playing=None)
 
     def _with_attempt(self, place: Place, attempt: Attempt) -> Course:
         return replace(self, attempts={**self.attempts, place: attempt})

@@ -102,7 +102,8 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
 
     Noise is not graded: a claim stays open if it fails while others used the cores, or
     if it holds at one end of an interval and not at the other; every choice that the
-    intervals allow counts as right. Where figures are missing because a work has no
+    intervals allow counts as right, and where others used the cores another one is
+    wrong only if they allow no second. Where figures are missing because a work has no
     result, the claim stays open.
 
     Raises:
@@ -121,6 +122,7 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
     answers = (
         {right} if right is not None else {c.answer for c in (conclusion, *varied)}
     )
+    agree = len(answers) == 1
     doubts = []
     if outcome.disturbed:
         doubts.append(Remark("step-disturbed", severity="warning"))
@@ -131,7 +133,7 @@ def conclude(step: Step, setting: Setting, outcome: Outcome) -> Conclusion:
         holds=conclusion.holds or (None if doubts else conclusion.holds),
         answer=conclusion.answer if right is None else right,
         answers=frozenset(answer for answer in answers if answer is not None),
-        graded=right is not None or not outcome.disturbed,
+        graded=agree or not outcome.disturbed,
         doubts=tuple(doubts),
     )
 

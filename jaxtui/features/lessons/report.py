@@ -353,7 +353,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         if prediction in conclusion.answers:
             right = f"Your prediction was right: {choices[prediction]}"
             return [styled(right, "pass")]
-        if not conclusion.graded:
+        if not conclusion.grades(prediction):
             again = "This run cannot grade it. Run the step again."
             return [styled(f"{predicted}. {again}", "low")]
         return [styled(f"{predicted}; it is “{choices[answer]}”.", "fail")]

@@ -353,7 +353,7 @@ class LearnPane(Pane):
         finally:
             self.course = self.course.after_run(place, run, trouble)
             lesson = self.course.lessons[place[0]]
-            if not trouble:
+            if self.course.done(place[0])[place[1]] and not trouble:
                 trouble = progress.add(lesson.name, start.step.title)
             self.base.say(trouble)
 

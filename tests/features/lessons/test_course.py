@@ -15,6 +15,7 @@ from jaxtui.core.model import (
     Snippet,
     WorkFailed,
 )
+from jaxtui.features.lessons.base import Conclusion
 from jaxtui.features.lessons.catalogue import load
 from jaxtui.features.lessons.course import Attempt, Course
 from jaxtui.features.lessons.play import StepRun
@@ -99,9 +100,19 @@ def test_a_conclusion_survives_a_run_that_comes_to_nothing() -> None:
     again = course.after_run((0, 0), STOPPED, trouble_of(STOPPED)).attempt
     assert (again.run, again.complete) == (DONE, True)
     assert again.trouble == trouble_of(STOPPED) != ""
+    assert course.done(0) == (True, False)
     # Without an earlier one, what had arrived is kept.
     first = OPENED.after_run((0, 0), STOPPED, trouble_of(STOPPED)).attempt
     assert (first.run, first.complete) == (STOPPED, False)
+
+
+def test_a_step_that_cannot_grade_its_prediction_is_not_done(monkeypatch) -> None:
+    noise = Conclusion(True, 0, answers=frozenset({0, 1}), graded=False)
+    monkeypatch.setattr("jaxtui.features.lessons.course.conclude", lambda *_: noise)
+    for prediction, done in ((3, False), (1, True)):
+        course = OPENED.with_prediction(prediction).after_run((0, 0), DONE, "")
+        assert course.attempt.complete
+        assert course.done(0) == (done, False)
 
 
 def test_sizes_are_doubled_and_halved_within_the_lessons_range() -> None:

@@ -371,13 +371,26 @@ def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
         replace(quiet, timings={**quiet.timings, "a": timed}),
     ):
         found = conclude(step, there, busy)
-        assert (found.holds, found.graded) == (True, False)
+        assert (found.holds, found.graded) == (True, True)
         assert [doubt.code for doubt in found.doubts] == ["step-disturbed"]
     assert conclude(step, there, quiet).doubts == ()
     one, *rest = outcome(*REFUTING).measurements
     noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
     refuted = replace(quiet, measurements=(noted, *rest))
     assert conclude(step, there, refuted).holds is None
+
+
+@pytest.mark.parametrize(("half_width", "graded"), [(0.05, True), (0.9, False)])
+def test_disturbed_figures_grade_where_their_intervals_agree_on_a_choice(
+    half_width: float, graded: bool
+) -> None:
+    step, there = LESSON.steps[TWO - 1], on(LESSON)
+    one, *rest = outcome(*CONFIRMING, half_width=half_width).measurements
+    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
+    concluded = conclude(step, there, Outcome(measurements=(noted, *rest)))
+    assert concluded.graded == graded
+    # Without a prediction there is nothing to grade; an allowed choice is right.
+    assert [concluded.grades(choice) for choice in (None, 0, 2)] == [1, 1, graded]
 
 
 def test_a_question_about_a_meaning_is_graded_by_it() -> None:
