@@ -29,6 +29,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +170,7 @@ def engines() -> Iterator[None]:
         yield
         return
 
+    _engine()  # before a test changes what makes it
     originals: dict[Key, Original] = {}
     starts = Counter[tuple[Key, str]]()
 
@@ -224,6 +226,7 @@ def copies(text: str) -> list[int]:
     return [int(one.name) for one in files if text in one.read_text().split("\0")]
 
 
+@cache
 def _engine() -> tuple[str, ...]:
     from jaxtui.core import child
 

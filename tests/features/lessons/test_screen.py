@@ -74,7 +74,8 @@ def attempt(app: JaxtuiApp) -> Attempt:
 
 
 def entry(app: JaxtuiApp, index: int) -> str:
-    return str(app.query_one(OptionList).get_option_at_index(index).prompt)
+    listed = pane(app).query_one(OptionList)
+    return str(listed.get_option_at_index(index).prompt)
 
 
 @asynccontextmanager
