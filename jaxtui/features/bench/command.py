@@ -140,7 +140,7 @@ def command(
     yes: bool,
     exports: Exports,
 ) -> int:
-    """Time ops: every combination of the lists; the cases run interleaved.
+    """Time ops: every combination of the lists, in turns.
 
     Lists are separated by commas; an op may carry its own size, as in
     matmul:2k selu:1e6. A function of your own is path/to/file.py:name or

@@ -31,7 +31,7 @@ from jaxtui.ui.report import PROSE, Fitted, written
 @engine_flags
 @click.pass_obj
 def command(common: Common, /, *, op: str | None, as_json: bool) -> int:
-    """Show why a stopwatch lies: what it reads around one call, and what that takes.
+    """Show why a stopwatch around a call lies.
 
     The four lines of the first minute: the stopwatch, the truth, NumPy, the first
     call. Without an op it is the matrix product that the app begins with.

@@ -79,10 +79,11 @@ def command(
     limit: float | None,
     as_json: bool,
 ) -> int:
-    """Show the program XLA compiles: kernels, fusions, flops, memory, HLO.
+    """Show the program that XLA compiles for a case.
 
-    Compiles without running, for a device of this machine or of a TPU that you don't
-    have: that needs libtpu, but no TPU: pip install "jaxtui[topology]".
+    Prints kernels, fusions, flops, memory and HLO. Compiles without running, for a
+    device of this machine or of a TPU that you don't have: that needs libtpu, but no
+    TPU: pip install "jaxtui[topology]".
     OP may be your own function, file.py:name: jaxtui imports its file and makes its
     arguments.
     """

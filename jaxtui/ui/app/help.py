@@ -65,6 +65,8 @@ GLOSSARY = {
     "first run": "of the compiled program; the first call is all from trace to here",
     "fetch": "the result back to NumPy",
     "notes": "what to know before you trust this number",
+    "▲ ✗": "a note that questions the number, or the failure: Enter has them in full",
+    "~": "known to no better than a third; grey digits are less than known",
     "flops/byte": "arithmetic intensity: below the ridge, memory limits",
     "of roof": "the rate as a share of the roof at that intensity",
     "A, B": "the measurements marked first and second; the ratio is B's time ÷ A's",
@@ -89,7 +91,7 @@ SAID = {
     "On the tab Bench": (
         *(*_CASE, "ready", "interval", "dispatch", "pipelined", "rate", "peak"),
         *("× NumPy", "error", "transfer", "trace", "lower", "compile"),
-        *("first run", "fetch", "notes", "flops/byte", "of roof"),
+        *("first run", "fetch", "notes", "▲ ✗", "~", "flops/byte", "of roof"),
     ),
     "On the tab Learn": ("ready", "dispatch", "interval", "compile", "verdict"),
     "On the tab History": (

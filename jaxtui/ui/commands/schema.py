@@ -52,7 +52,10 @@ def schema(command: str) -> dict[str, Any]:
 @named("schema", "jaxtui schema", "jaxtui schema bench")
 @click.argument("name", required=False, metavar="[COMMAND]")
 def command(name: str | None) -> int:
-    """Print the JSON Schema of a command's document; without a command, list them."""
+    """Print the JSON Schema of a command's document.
+
+    Without a command, list those that print one.
+    """
     if name is None:
         for document in DOCUMENTS:
             print_stdout(document)
