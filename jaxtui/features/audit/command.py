@@ -25,7 +25,7 @@ from jaxtui.ui.commands.common import (
     not_started,
     python_flag,
 )
-from jaxtui.ui.commands.options import json_flag
+from jaxtui.ui.commands.options import json_flag, tell_behind
 from jaxtui.ui.commands.output import close, rendered
 from jaxtui.ui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
 from jaxtui.ui.report import UNLIMITED, written
@@ -61,8 +61,9 @@ def command(
         raise SelectionError("Name a program, such as train.py.")
     if module is None:
         check_program(program[0])
-    status, witness = _run(program, common.python, as_json=as_json)
     name = module if module is not None else program[0]
+    tell_behind(name, script)
+    status, witness = _run(program, common.python, as_json=as_json)
     audit = analysis.judge(witness, name, status, view.source)
     host = Host(
         hostname=platform.node(),

@@ -59,6 +59,7 @@ from jaxtui.ui.commands.options import (
     one_precision,
     one_size,
     own_arguments,
+    tell_behind,
 )
 from jaxtui.ui.commands.output import Exports, close, export_flags, rendered
 from jaxtui.ui.commands.terminal import STDERR, PassedOn, say
@@ -339,6 +340,7 @@ def _program(
     """
     if not script.module:
         check_program(script.path)
+    tell_behind(script.path, arguments, besides=OF_CASES)
     environment = dict(os.environ)
     if common.cpu_devices is not None:
         environment["JAX_NUM_CPU_DEVICES"] = str(common.cpu_devices)

@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from jaxtui.core import experiments, selection
+from jaxtui.core import format as fmt
 from jaxtui.core.model import (
     DTYPES,
     INPUTS,
@@ -31,6 +32,7 @@ from jaxtui.core.model.own import is_own
 from jaxtui.core.selection import SizedOp
 from jaxtui.ui import words
 from jaxtui.ui.commands.common import Decorator, Whole, flag, valued
+from jaxtui.ui.commands.terminal import say
 
 _T = TypeVar("_T")
 
@@ -340,6 +342,33 @@ class Cases:
 
 
 TYPED = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+
+
+def tell_behind(
+    program: str, arguments: Sequence[str], besides: Sequence[str] = ()
+) -> None:
+    """Tell which options of this command a program got, as they stand behind it.
+
+    Args:
+        program: as it was typed.
+        arguments: its own.
+        besides: names of options that fit no program.
+    """
+    context = click.get_current_context()
+    options = {
+        option
+        for param in context.command.params
+        if param.name not in besides
+        and context.get_parameter_source(param.name or "") not in TYPED
+        for option in param.opts
+        if option.startswith("--")
+    }
+    names = [word.partition("=")[0] for word in arguments]
+    if told := fmt.listed(name for name in names if name in options):
+        say(
+            f"jaxtui: {program} got {told}. To give that to jaxtui, type it after"
+            f" `jaxtui {context.command.name}`."
+        )
 
 
 def with_cases(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -100,6 +100,38 @@ def test_the_exit_status_is_the_programs_own(
     ]
 
 
+@pytest.mark.parametrize("command", ["audit", "profile"])
+@pytest.mark.parametrize(
+    ("before", "behind", "told"),
+    [
+        ((), ("--json",), "--json"),
+        ((), ("--json", "--python=x", "--json"), "--json and --python"),
+        (("--json",), ("--json",), ""),
+        ((), ("--lr", "0.1", "--steps", "3", "-m", "x", "--help"), ""),
+    ],
+)
+def test_options_behind_a_program_are_its_own(
+    tmp_path: Path,
+    command: str,
+    before: tuple[str, ...],
+    behind: tuple[str, ...],
+    told: str,
+) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("import sys\nprint(*sys.argv[1:], file=sys.stderr)")
+    done = jaxtui(command, *before, path, *behind)
+    lines = done.stderr.splitlines()
+    assert " ".join(behind) in lines
+    assert [line for line in lines if " got " in line] == (
+        [
+            f"jaxtui: {path} got {told}. To give that to jaxtui, type it after"
+            f" `jaxtui {command}`."
+        ]
+        if told
+        else []
+    )
+
+
 def test_a_traceback_has_no_frame_of_jaxtui(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     path.write_text("def f():\n    raise KeyError('boom')\n\nf()\n")
