@@ -41,12 +41,18 @@ class Crossing(Record, frozen=True, kw_only=True):
     """The largest size at which the other one is still faster."""
     above: int
     """The smallest size at which this one is."""
-    at: int
-    """About where they are as fast, interpolated."""
+    at: int | None
+    """About where they are as fast, interpolated between neighbours; ``None`` where
+    sizes between are undecided."""
     faster: Side
     """The side that is faster above."""
     undecided: tuple[int, ...] = ()
     """Sizes between at which nobody is faster for sure."""
+
+    @property
+    def start(self) -> int:
+        """Return the size from which it is told, measured or interpolated."""
+        return self.above if self.at is None else self.at
 
 
 def size_text(size: int) -> str:
@@ -64,6 +70,13 @@ def about_text(size: float, low: int, high: int) -> str:
         if low <= short <= high:
             return size_text(short)
     return size_text(round(size))
+
+
+def start_text(crossing: Crossing, size: str = "~") -> str:
+    """``from ~380``, or ``at 1024`` where nothing is interpolated."""
+    if crossing.at is None:
+        return f"at {size.strip('~')}{size_text(crossing.above)}"
+    return f"from {size}{about_text(crossing.at, crossing.below, crossing.above)}"
 
 
 def leader(ratio: Interval | None) -> Side | None:
@@ -103,18 +116,13 @@ def last_crossing(ratios: Sequence[tuple[int, Interval]]) -> Crossing | None:
             ascending order of these.
     """
     certain = [(*point, side) for point in ratios if (side := leader(point[1]))]
-    for (below, _, before), (above, _, after) in reversed([*pairwise(certain)]):
+    for (below, low, before), (above, high, after) in reversed([*pairwise(certain)]):
         if before != after:
             inner = tuple(size for size, _ in ratios if below < size < above)
-            # Through all that is drawn: there the curves are seen to cross.
-            logs = [(n, math.log(r.median)) for n, r in ratios if below <= n <= above]
-            at = next(
-                crossing_size((start, end), (low, high))
-                for (start, low), (end, high) in reversed([*pairwise(logs)])
-                if (low < 0) != (high < 0)
-            )
+            logs = math.log(low.median), math.log(high.median)
+            at = None if inner else round(crossing_size((below, above), logs))
             return Crossing(
-                below=below, above=above, at=round(at), faster=after, undecided=inner
+                below=below, above=above, at=at, faster=after, undecided=inner
             )
     return None
 

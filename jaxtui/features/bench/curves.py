@@ -17,7 +17,7 @@ from jaxtui.core.model.measurement import Interval
 from jaxtui.core.model.own import is_own, parts, short_name
 from jaxtui.core.state import CaseState, Job
 from jaxtui.features.bench import calls, collectives
-from jaxtui.features.bench.crossing import about_text, last_crossing
+from jaxtui.features.bench.crossing import Crossing, last_crossing, start_text
 from jaxtui.features.bench.figures import (
     against_numpy,
     cached_per_run,
@@ -307,22 +307,17 @@ def title_of(metric: Metric, cases: Sequence[CaseState]) -> str:
 class Overtaking(NamedTuple):
     """The last crossing of one curve with another."""
 
-    at: float
+    crossing: Crossing
     faster: str
     """The label of the curve that is faster from there on."""
     slower: str
-    around: str
-    """The size, with the digits that are known: ``28,000``."""
 
 
 def _crossing_marks(run: Job) -> tuple[Mark, ...]:
     """A mark for each of ``crossings``."""
     return tuple(
-        Mark(
-            crossing.at,
-            f"{crossing.faster} beats {crossing.slower} from ~{crossing.around}",
-        )
-        for crossing in crossings(run)
+        Mark(crossing.start, f"{faster} beats {slower} {start_text(crossing)}")
+        for crossing, faster, slower in crossings(run)
     )
 
 
@@ -355,5 +350,4 @@ def _crossings(run: Job) -> Iterator[Overtaking]:
         slower, faster = "numpy", label_of(curve[0], run)
         if crossing.faster == "first":
             slower, faster = faster, slower
-        around = about_text(crossing.at, crossing.below, crossing.above)
-        yield Overtaking(crossing.at, faster, slower, around)
+        yield Overtaking(crossing, faster, slower)

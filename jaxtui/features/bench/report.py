@@ -27,6 +27,7 @@ from jaxtui.core.model.mesh import mesh_text
 from jaxtui.core.model.own import brief_name, short_name
 from jaxtui.core.state import CaseState, Job
 from jaxtui.features.bench import collectives, curves, rates
+from jaxtui.features.bench.crossing import start_text
 from jaxtui.features.bench.figures import (
     against_numpy,
     awaited,
@@ -140,11 +141,11 @@ def headline(run: Job) -> Text:
 def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
     one_op = len({case.case.op for case in run.cases}) == 1
     if one_op and (crossings := curves.crossings(run)):
-        texts = [
-            f"from size {c.around}, {c.faster} is faster than {c.slower}"
-            for c in crossings
-        ]
-        return f"F{'; '.join(texts)[1:]}."
+        told = "; ".join(
+            f"{start_text(crossing, 'size ')}, {faster} is faster than {slower}"
+            for crossing, faster, slower in crossings
+        )
+        return f"{told[0].upper()}{told[1:]}."
     if len(ratios) == 1:
         ((index, ratio),) = ratios.items()
         return f"{_compared('JAX', ratio)}{_queued('JAX', index, run, ratio)}."

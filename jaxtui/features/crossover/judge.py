@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 import msgspec
 from msgspec.structs import replace
@@ -15,13 +16,12 @@ from jaxtui.core.state import CaseState, Job, State
 from jaxtui.core.stats import MINIMUM_ROUNDS, break_even_calls
 from jaxtui.features.bench.crossing import (
     CLOSE,
-    Crossing,
     Side,
-    about_text,
     last_crossing,
     leader,
     ratio_of,
     size_text,
+    start_text,
 )
 from jaxtui.features.bench.messages import FailureRow
 from jaxtui.features.crossover.messages import Crossover, Payback, Size
@@ -238,11 +238,17 @@ def title_of(crossover: Crossover) -> str:
     if (crossing := crossover.crossing) is None:
         return "no crossing of {} and {}".format(*_ordered(crossover, "first"))
     ahead, behind = _ordered(crossover, crossing.faster)
-    return f"{ahead} beats {behind} from ~{_about(crossing)}"
+    return f"{ahead} beats {behind} {start_text(crossing)}"
 
 
-def _about(crossing: Crossing) -> str:
-    return about_text(crossing.at, crossing.below, crossing.above)
+def _runs(sizes: Sequence[Size], faster: Side | None) -> str:
+    """Write the sizes at which that side is faster: ``from 128 to 512 and at 2048``."""
+    texts = []
+    for side, run in groupby(sizes, lambda size: size.faster):
+        first, *_, last = [size_text(size.size) for size in run] * 2
+        if side == faster:
+            texts.append(f"at {first}" if first == last else f"from {first} to {last}")
+    return fmt.listed(texts)
 
 
 def _verdict(crossover: Crossover, *, lost: bool) -> str:
@@ -252,11 +258,16 @@ def _verdict(crossover: Crossover, *, lost: bool) -> str:
         return "No size has an interval on both sides, so there is nothing to compare."
     if (crossing := crossover.crossing) is not None:
         ahead, behind = _ordered(crossover, crossing.faster)
-        below, above = size_text(crossing.below), size_text(crossing.above)
-        return (
-            f"From size {_about(crossing)}, {ahead} is faster than {behind}: they"
-            f" cross between {below} and {above}."
-        )
+        lead = f"{ahead} is faster than {behind}"
+        since = [s for s in crossover.sizes if s.ratio and s.size > crossing.below]
+        if crossing.at is None:
+            lead = f"{lead} {_runs(since, crossing.faster)}"
+        else:
+            below, above = size_text(crossing.below), size_text(crossing.above)
+            start = start_text(crossing, "size ").capitalize()
+            lead = f"{start}, {lead}: they cross between {below} and {above}"
+        unsure = _runs(since, None)
+        return f"{lead}; {unsure} this run cannot tell." if unsure else f"{lead}."
     span = f"from {size_text(timed[0])} to {size_text(timed[-1])}"
     if len(timed) == 1:
         span = f"at {size_text(timed[0])}, the only size of this search"

@@ -147,7 +147,7 @@ def picture(crossover: Crossover, colors: Sequence[Color]) -> Picture | None:
     done = partial(CaseState, status="done")
     cases = tuple(done(x.case, measurement=x) for x in crossover.measurements)
     crossing = crossover.crossing
-    marks = (Mark(crossing.at, title_of(crossover)),) if crossing else ()
+    marks = (Mark(crossing.start, title_of(crossover)),) if crossing else ()
     run = Job(number=0, cases=cases, outcome="complete")
     drawn = curves.picture(run, "time", colors, marks)
     # The sizes around a crossing are no round numbers.

@@ -227,6 +227,8 @@ RUN = sweep(384.0)
         (RUN, JIT_FROM_380),
         (sweep(3000.0), [(3000.0, "jit beats numpy from ~3000")]),
         (sweep(384.0, slope=-0.5), [(384.0, "numpy beats jit from ~380")]),
+        # What cannot be told in between leaves nothing to interpolate.
+        (sweep(1024.0), [(4096.0, "jit beats numpy at 4096")]),
         # Nothing outside of the sizes.
         (sweep(5.0), []),
         (sweep(100_000.0), []),

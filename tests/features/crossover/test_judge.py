@@ -59,10 +59,10 @@ def ratios(*figures: tuple[int, float, float]) -> list[tuple[int, Interval]]:
             ratios((10, 4.0, 4.0), (1000, 0.25, 0.25)),
             Crossing(below=10, above=1000, at=100, faster="first"),
         ),
-        # What may be 1 decides nothing.
+        # What may be 1 decides nothing, and nothing is read off through it.
         (
             ratios((10, 0.25, 0.25), (500, 0.9, 1.2), (1000, 4.0, 4.0)),
-            Crossing(below=10, above=1000, at=450, faster="second", undecided=(500,)),
+            Crossing(below=10, above=1000, at=None, faster="second", undecided=(500,)),
         ),
         # The last of several.
         (
@@ -151,8 +151,10 @@ def test_a_planted_crossing_is_found_in_two_runs(planted: float, turned: bool) -
     # With an interval of 0.5 % nothing can be told within some 4 % of the crossing.
     limit = 2 if crossing.undecided else 1.2
     assert crossing.above <= limit * crossing.below + 1
-    assert crossing.below <= crossing.at <= crossing.above
-    assert crossing.at == pytest.approx(planted, rel=0.05, abs=1)
+    assert (crossing.at is None) == bool(crossing.undecided)
+    if crossing.at is not None:
+        assert crossing.below <= crossing.at <= crossing.above
+        assert crossing.at == pytest.approx(planted, rel=0.05, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -173,17 +175,6 @@ def test_the_sizes_around_a_crossing_are_new() -> None:
     both = found(linear, crossing_at(30), sizes=(16, 64))
     assert [size.size for size in both.sizes] == [16, 23, 32, 45, 64]
     assert len(both.measurements) == 10
-
-
-def test_curves_are_said_to_cross_where_they_are_drawn_to_cross() -> None:
-    def near(size: int) -> float:
-        """At first hardly faster, for certain much later."""
-        return linear(size) * (1.3 if size < 100 else 0.999 if size < 5000 else 0.5)
-
-    crossing = found(linear, near, sides=(EAGER, JIT)).crossing
-    assert crossing is not None
-    assert crossing.below < 100 < 5000 <= crossing.above
-    assert 64 <= crossing.at <= 200
 
 
 def test_a_size_that_fails_is_said_to_and_the_others_count() -> None:

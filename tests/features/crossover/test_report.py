@@ -104,6 +104,48 @@ def test_the_verdict(sizes: tuple[int, ...], more: Any, verdict: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("ratios", "verdict", "title"),
+    [
+        (
+            {64: 0.5, 128: 1, 256: 1, 512: 1, 1024: 2, 2048: 1},
+            "jit is faster than numpy at 1024; from 128 to 512 and at 2048 this run"
+            " cannot tell.",
+            "jit beats numpy at 1024",
+        ),
+        (
+            {64: 0.5, 128: 1, 256: 2, 512: 2},
+            "jit is faster than numpy from 256 to 512; at 128 this run cannot tell.",
+            "jit beats numpy at 256",
+        ),
+        (
+            {64: 0.5, 256: 2, 512: 1, 1024: 2},
+            "From size 130, jit is faster than numpy: they cross between 64 and 256; at"
+            " 512 this run cannot tell.",
+            "jit beats numpy from ~130",
+        ),
+        # Sizes at which nothing can be told below the crossing are not above it.
+        (
+            {16: 1, 64: 0.5, 256: 2},
+            "From size 130, jit is faster than numpy: they cross between 64 and 256.",
+            "jit beats numpy from ~130",
+        ),
+    ],
+)
+def test_the_verdict_agrees_with_the_rows(
+    ratios: dict[int, float], verdict: str, title: str
+) -> None:
+    def numpy(size: int) -> float:
+        return 1e-3 * ratios[size]
+
+    seen = found(numpy, lambda _: 1e-3, sizes=tuple(ratios), refined=False)
+    assert seen.verdict == verdict
+    told = report(seen, State())
+    assert told.title == f"selu: {title}"
+    assert told.picture is not None
+    assert [mark.label for mark in told.picture.marks] == [title]
+
+
+@pytest.mark.parametrize(
     ("ending", "flags"),
     [
         ("complete", ["first call"]),

@@ -202,7 +202,7 @@ def _next_search(figures: Figures, done: int) -> Work | None:
 def _crossing_picture(figures: Figures) -> Picture | None:
     curves = {LABELS[mode]: _times(figures, mode) for mode in PAIR}
     crossing = _crossing(figures)
-    marks = [Mark(crossing.at, "equal")] if crossing else []
+    marks = [Mark(crossing.at, "equal")] if crossing and crossing.at else []
     return _picture(curves, "time per call", *marks)
 
 
@@ -226,7 +226,9 @@ def _overtaking(figures: Figures) -> Conclusion:
             "It depends on the machine, the op and what else runs: remember the order"
             " of magnitude, and measure.",
         )
-        answer = bisect((1000, 100_000), crossing.at)
+        ends = (crossing.at,) if crossing.at else (crossing.below, crossing.above)
+        answers = {bisect((1000, 100_000), size) for size in ends}
+        answer = answers.pop() if len(answers) == 1 else None
         return Conclusion(True, answer, table, sentences)
     sentence = (
         f"NumPy was faster for {few} elements, and compiled JAX not clearly for"
