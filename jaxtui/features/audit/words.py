@@ -16,11 +16,13 @@ def _of_spans(facts: Facts) -> str:
 
 
 def _unawaited(facts: Facts) -> str:
-    right = facts["corrected_seconds"]
+    right, early = facts["corrected_seconds"], facts["early_seconds"]
     work = f" for {fmt.seconds(right)} of work" if right is not None else ""
+    # A longer delay has the work of calls before in it.
+    delay = "" if right is not None and early > right else f" {fmt.seconds(early)}"
     return (
-        f"The clock stops {fmt.seconds(facts['early_seconds'])} before {_names(facts)}"
-        f" is done: it reads {fmt.seconds(facts['read_seconds'])}{work}."
+        f"The clock stops{delay} before {_names(facts)} is done: it reads"
+        f" {fmt.seconds(facts['read_seconds'])}{work}."
         f"{_of_spans(facts)}"
     )
 

@@ -177,6 +177,19 @@ def test_work_that_cannot_be_told_is_unknown_and_not_none() -> None:
     assert words.text(found.remark)
 
 
+@pytest.mark.parametrize(
+    ("spans", "delay"), [(1, "stops 99.9 ms before"), (4, "stops before")]
+)
+def test_a_delay_with_the_work_of_calls_before_is_not_told(
+    spans: int, delay: str
+) -> None:
+    timed = [span(1 + n * MS, 1 + n * MS + 1e-4) for n in range(spans)]
+    runs = [run(one.start_seconds + 5e-5, 1.1 + 0.1 * n) for n, one in enumerate(timed)]
+    [found] = audit(*timed, executions=tuple(runs)).findings
+    text = words.text(found.remark)
+    assert f"{delay} `f` is done: it reads 100 µs for 100 ms of work." in text
+
+
 def test_a_span_that_was_not_awaited_explains_the_busy_start_of_the_next() -> None:
     spans = [span(1 + n * MS, 1 + n * MS + 1e-4) for n in range(4)]
     runs = tuple(run(s.start_seconds + 5e-5, 1 + 0.1 * n) for n, s in enumerate(spans))
