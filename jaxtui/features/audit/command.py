@@ -25,9 +25,9 @@ from jaxtui.ui.commands.common import (
     not_started,
     python_flag,
 )
-from jaxtui.ui.commands.options import json_flag, tell_behind
+from jaxtui.ui.commands.options import json_flag, say_failed, tell_behind
 from jaxtui.ui.commands.output import close, rendered
-from jaxtui.ui.commands.terminal import STDERR, PassedOn, in_colour, say, width_of
+from jaxtui.ui.commands.terminal import STDERR, PassedOn, in_colour, width_of
 from jaxtui.ui.report import UNLIMITED, written
 
 
@@ -85,8 +85,7 @@ def command(
     if status != 0 or witness is None:
         code = CANNOT_RUN
         if not interrupt.happened:
-            ended = f"{name} ended with exit status {status}."
-            say(f"jaxtui: {ended}")
+            say_failed(name, status)
     return close(
         document=view.document(audit, host, status),
         # A program that failed before it timed anything was not judged.

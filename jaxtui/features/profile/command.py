@@ -33,7 +33,7 @@ from jaxtui.features.profile.judge import KEYS, By, best_key
 from jaxtui.features.profile.report import document as files
 from jaxtui.features.profile.report.difference import difference
 from jaxtui.ui import words
-from jaxtui.ui.commands import CASE_FAILED, FINE
+from jaxtui.ui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.ui.commands.common import (
     Command,
     Common,
@@ -59,6 +59,7 @@ from jaxtui.ui.commands.options import (
     one_precision,
     one_size,
     own_arguments,
+    say_failed,
     tell_behind,
 )
 from jaxtui.ui.commands.output import Exports, close, export_flags, rendered
@@ -179,6 +180,8 @@ def command(
 
     Profiles an op, a function of your own (train.py:step), a program of yours as it
     is (train.py --lr 0.1), or reads a trace of any machine (--load).
+
+    Exit codes: 0 fine, 1 there is no profile, 3 the program itself failed.
     """
     options["seconds"] = options.pop("for")
     _refuse_others(target, load, m, options)
@@ -336,7 +339,7 @@ def _program(
     """Someone's program, in a process of its own.
 
     Returns:
-        Its exit code, or the one that its profile has.
+        The exit code.
     """
     if not script.module:
         check_program(script.path)
@@ -375,9 +378,13 @@ def _program(
             await asyncio.wait([ended], timeout=POLL_SECONDS)
             if code is None and (folder / "done").exists():
                 code = show.close(await _captured(folder, script.path), script.path)
+        status = 0 if interrupt.happened else children.status(ended.result())
+        if status:
+            say_failed(script.path, status)
         if code is None:
-            code = show.close(await _captured(folder, script.path), script.path)
-        return children.status(ended.result()) or code
+            found = await _captured(folder, script.path, failed=status != 0)
+            code = show.close(found, script.path)
+        return CANNOT_RUN if status else code
 
     code = interrupt.run(run(), lambda _: passed_on.tell(), waits=True)
     if code is None:  # before there was a program
@@ -386,8 +393,10 @@ def _program(
     return code
 
 
-async def _captured(folder: Path, source: str) -> Profile | WorkFailed:
-    """Read the profile of a program."""
+async def _captured(
+    folder: Path, source: str, *, failed: bool = False
+) -> Profile | WorkFailed:
+    """Read the profile of a program, which may have failed."""
     if (folder / "done").exists():
         profile = await traces.read(folder, _tell)
         if isinstance(profile, Profile):
@@ -399,6 +408,8 @@ async def _captured(folder: Path, source: str) -> Profile | WorkFailed:
             )
         return WorkFailed(remark=remark)
     remark = Remark("program-lost", severity="error")
-    if (failed := folder / "failed").exists():
-        remark = msgspec.json.decode(failed.read_bytes(), type=Remark)
+    if (reason := folder / "failed").exists():
+        remark = msgspec.json.decode(reason.read_bytes(), type=Remark)
+        if failed and remark.code in ("program-early", "program-without-jax"):
+            remark = Remark("program-failed", severity="error")
     return WorkFailed(remark=remark)

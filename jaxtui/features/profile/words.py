@@ -185,6 +185,10 @@ WORDS: dict[str, Words] = {
     "program-without-jax": Words(
         "no JAX", "The program ended without starting JAX, so nothing was profiled."
     ),
+    "program-failed": Words(
+        "failed program",
+        "The program failed before the profile began, so nothing was profiled.",
+    ),
     "program-early": Words(
         "too early",
         "The program ended before the profile began.",

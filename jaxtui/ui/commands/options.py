@@ -371,6 +371,11 @@ def tell_behind(
         )
 
 
+def say_failed(program: str, status: int) -> None:
+    """Say with which exit status a program ended."""
+    say(f"jaxtui: {program} ended with exit status {status}.")
+
+
 def with_cases(command: Callable[..., Any]) -> Callable[..., Any]:
     """Hand a command its options of cases as one argument, ``cases``."""
     names = [field.name for field in fields(Cases)]

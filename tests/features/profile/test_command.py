@@ -105,7 +105,8 @@ def test_a_program_is_run_as_it_is(mine: Path, tmp_path: Path) -> None:
     done = profile(
         tmp_path, "--by", "function", mine / "train.py", "--lr", "0.1", "--json"
     )
-    assert done.returncode == 7, done.stderr
+    assert done.returncode == 3, done.stderr
+    assert "train.py ended with exit status 7." in done.stderr
     assert "arguments --lr 0.1 --json __main__ work\n" in done.stdout
     assert "mine.py:dense" in done.stdout
     assert "script.py" not in done.stdout
@@ -131,28 +132,34 @@ def test_a_program_that_awaits_nothing_has_a_profile(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "code", "reason"),
+    ("program", "status", "reason"),
     [
-        (WITHOUT_JAX, 1, "program-without-jax"),
-        ("not python at all", 1, "program-without-jax"),
+        (WITHOUT_JAX, 0, "program-without-jax"),
+        ("not python at all", 1, "program-failed"),
+        (
+            "import jax\njax.config.update('jax_platforms', 'no')\njax.devices()",
+            1,
+            "program-failed",
+        ),
         (RAISES, 1, "no-kernels"),
         (LOST, 137, "program-lost"),
     ],
 )
 def test_a_program_that_shows_nothing(
-    program: str, code: int, reason: str, tmp_path: Path
+    program: str, status: int, reason: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "program.py"
     file.write_text(program)
     done = profile(tmp_path, "--json", file)
-    assert done.returncode == code, done.stderr
+    assert done.returncode == (3 if status else 1), done.stderr
+    assert (f"ended with exit status {status}." in done.stderr) == bool(status)
     found = json.loads(done.stdout)
     failure = found["failure"]
     if reason == "no-kernels" and failure is None:
         assert found["rows"]  # the array itself was computed
     else:
         assert failure["code"] == reason
-    assert "jaxtui" not in re.sub(r"jaxtui-\w+", "", done.stderr)
+    assert "jaxtui" not in re.sub(r"jaxtui(-\w+|: )", "", done.stderr)
 
 
 @pytest.mark.skipif(
