@@ -7,6 +7,7 @@ really deferred.
 from __future__ import annotations
 
 import pkgutil
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import jaxtui
+from jaxtui.registry import FEATURES
 
 UI = ("textual", "rich", "plotext")
 CORE = ("jax", "jaxlib", "numpy", "ml_dtypes")
@@ -176,10 +178,18 @@ def test_the_first_frame_waits_for_no_dataclass_but_those_of_the_options() -> No
 
 
 def test_the_measuring_side_never_imports_the_ui() -> None:
-    found = brought(modules("jaxtui.tasks", "jaxtui.core.engine.server"))
+    rooms = ("tasks", "timing", "features.bench.measure", "core.engine.server")
+    found = brought(modules(*(f"jaxtui.{room}" for room in rooms)))
     assert not found & {*UI, "click"}
     # The check itself can fail.
     assert found >= {"jax", "numpy"}
+
+
+def test_the_contract_of_the_bench_names_every_other_feature() -> None:
+    project = (Path(__file__).parents[1] / "pyproject.toml").read_text()
+    _, _, contract = project.partition('"The bench imports no other feature"')
+    named = re.findall(r'"jaxtui\.features\.(\w+)",', contract.partition("[[")[0])
+    assert sorted(named) == sorted({*FEATURES} - {"bench"})
 
 
 def test_every_benchmark_can_be_imported() -> None:
