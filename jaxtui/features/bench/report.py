@@ -85,6 +85,22 @@ def report(
         full: with what is true of every run like it (``USUAL``).
     """
     swept = run if picture is not None and len(run.cases) > 1 else None
+    columns = tuple(
+        replace(column, grows=False)
+        for column in result_columns(run, room=room, swept=swept)
+    )
+    return Report(
+        title=title(run),
+        verdict=headline(run),
+        tables=(Rows(columns, shared_facts(run)),),
+        notes=gathered(run, full=full),
+        picture=picture,
+        host=host,
+    )
+
+
+def gathered(run: Job, *, full: bool = True) -> list[Statement]:
+    """Return all that qualifies the figures of a run; in full with what is usual."""
     lagging = rates.remarks_of(run)
     rows = [
         (
@@ -97,18 +113,7 @@ def report(
     if not full:
         rows = [(label, telling(remarks)) for label, remarks in rows]
         of_all = telling(of_all)
-    columns = tuple(
-        replace(column, grows=False)
-        for column in result_columns(run, room=room, swept=swept)
-    )
-    return Report(
-        title=title(run),
-        verdict=headline(run),
-        tables=(Rows(columns, shared_facts(run)),),
-        notes=gather(rows, of_all),
-        picture=picture,
-        host=host,
-    )
+    return gather(rows, of_all)
 
 
 def _lagging(case: CaseState, lagging: Mapping[Case, Remark]) -> tuple[Remark, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
-from rich.text import Text
+from rich.console import RenderableType
 
 from jaxtui.core import format as fmt
 from jaxtui.core.model import Interval
@@ -14,8 +14,9 @@ from jaxtui.core.state import CaseState, Job
 from jaxtui.core.stats import break_even_calls, ratio
 from jaxtui.features.bench.figures import APART, awaited, numpy_of, share_of_peak
 from jaxtui.features.bench.messages import Results
+from jaxtui.features.bench.report import gathered
 from jaxtui.ui import words
-from jaxtui.ui.report import styled
+from jaxtui.ui.report import Notes, Statement, styled
 from jaxtui.ui.text import Line, Span, bar
 from jaxtui.ui.words.engine import doing
 
@@ -78,6 +79,8 @@ class Factor(NamedTuple):
     """``14×``; one that is not known to within a third is its interval: ``8.4–20×``."""
     ends: str = ""
     """The interval, if it is not in the text; single rounds have none."""
+    wide: bool = False
+    """The interval spans more than a factor of two."""
 
 
 def off_by(case: CaseState) -> Factor | None:
@@ -89,7 +92,8 @@ def off_by(case: CaseState) -> Factor | None:
     if factor is None or factor.low == factor.high:  # single rounds have no interval
         return Factor(clocks.factor)
     ends = f"{fmt.ratio_ends(factor)}×"
-    return Factor(ends) if factor.vague else Factor(clocks.factor, ends)
+    wide = factor.high > 2 * factor.low
+    return Factor(ends, "", wide) if factor.vague else Factor(clocks.factor, ends, wide)
 
 
 # Bars with what follows from them.
@@ -290,19 +294,30 @@ def four_lines(case: CaseState, run: Job, width: int) -> list[Line]:
     return [*drawn, cold(case, numpy)] if case.phases.first_call else drawn
 
 
-def first_minute(run: Job, width: int) -> list[Text | Line]:
-    """All of it as text."""
+def busy(run: Job) -> list[Statement]:
+    """Return how far others used the cores during a run."""
+    return [note for note in gathered(run) if note.remark.code == "contended"]
+
+
+def first_minute(run: Job, width: int) -> list[RenderableType | Line]:
+    """All of it as text, with what qualifies its figures."""
     case = next(entry for entry in run.cases if not entry.case.on_host)
     title = styled(f"why did my stopwatch lie?  {case.case.label}", "title")
-    text_lines: list[Text | Line] = [title, ()]
+    text_lines: list[RenderableType | Line] = [title, ()]
     if case.failure is not None:
         return [*text_lines, styled(words.in_full(case.failure))]
     text_lines += four_lines(case, run, width)
+    if notes := gathered(run, full=False):
+        text_lines += [(), Notes(notes, brief=True)]
     clocks, factor = of_case(case), off_by(case)
-    if clocks is not None and factor is not None and clocks.wrong:
+    if clocks is not None and factor is not None and (clocks.wrong or factor.wide):
         ends = f" ({factor.ends})" if factor.ends else ""
-        text = f"The stopwatch is off by {factor.text}{ends}."
-        text_lines += [(), styled(text, "danger")]
+        verb = "is" if clocks.wrong else "may be"
+        text = styled(f"The stopwatch {verb} off by {factor.text}{ends}.", "danger")
+        if factor.wide:
+            where = " on an idle machine" if busy(run) else ""
+            text.append_text(styled(f" Run it again{where}."))
+        text_lines += [(), text]
     return text_lines
 
 

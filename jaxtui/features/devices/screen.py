@@ -37,7 +37,7 @@ from jaxtui.ui.export import file_stem
 from jaxtui.ui.findings import failure_lines, finding_lines
 from jaxtui.ui.plot import COLORS
 from jaxtui.ui.progress import describe, starting
-from jaxtui.ui.report import text, written
+from jaxtui.ui.report import Notes, text, written
 from jaxtui.ui.sheet import Figure, Sheet
 from jaxtui.ui.text import Line, Span, meter
 from jaxtui.ui.widgets.device_table import DeviceMoved, DeviceTable
@@ -317,6 +317,10 @@ def _shown_case(state: State) -> CaseState | None:
     return cases[0] if cases else None
 
 
+PLOT_ROWS = 5
+"""Rows that a note leaves to the plot below it."""
+
+
 class FirstMinute(Panel):
     """Stopwatch, truth and NumPy as bars in one unit, and each call as a dot."""
 
@@ -435,6 +439,8 @@ def _lines(
     lines += stopwatch.four_lines(case, state.run, width)
     if state.job is state.run:
         lines.append(_progress(state.run, width))
+    elif height - len(lines) > PLOT_ROWS and (busy := stopwatch.busy(state.run)):
+        lines.append(Notes(busy, brief=True))
     if numpy is not None and numpy.failure is not None:
         lines += failure_lines(numpy.failure)
     return lines

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from tests.core.figures import crowded
 from tests.fake_engine import FakeEngine
-from tests.records import summarize
+from tests.records import summarize, summary
 from tests.ui.commands.fakes import complete, one_fails, run
 
 
@@ -21,7 +22,7 @@ def test_its_four_lines_are_those_of_the_first_minute(capsys) -> None:
     assert run(engine, "lie") == 0
     (asked,) = engine.works
     assert [case.mode for case in asked.cases] == ["jit", "numpy"]
-    title, blank, *four, end, factor, _ = capsys.readouterr().out.split("\n")
+    title, blank, *four, end, _, _, factor, _ = capsys.readouterr().out.split("\n")
     assert title == f"why did my stopwatch lie?  {asked.cases[0].label}"
     assert [line.split()[0] for line in four] == [
         "stopwatch",
@@ -32,6 +33,34 @@ def test_its_four_lines_are_those_of_the_first_minute(capsys) -> None:
     assert "2.00 TFLOP/s" in four[1]
     assert (blank, end) == ("", "")
     assert factor == "The stopwatch is off by 110×."
+
+
+@pytest.mark.parametrize(
+    ("width", "busy", "end"),
+    [
+        (0.0, False, "The stopwatch is off by 110×."),
+        (0.0, True, "The stopwatch is off by 110×."),
+        (
+            0.4,
+            True,
+            "The stopwatch is off by 79–180×. Run it again on an idle machine.",
+        ),
+        (0.4, False, "The stopwatch is off by 79–180×. Run it again."),
+    ],
+)
+def test_notes_stand_below_its_lines_and_a_wide_factor_is_to_be_run_again(
+    width: float, busy: bool, end: str, capsys
+) -> None:
+    def noted(experiment):
+        clock = summary(1e-5, width)
+        return complete(experiment, dispatch=clock, notes=(crowded(),) * busy)
+
+    assert run(FakeEngine(noted), "lie") == 0
+    out = capsys.readouterr().out
+    notes = out.split("\n\n")[2]
+    told = "busy machine  other programs took 1.5 of 2 cores\n"
+    assert notes.startswith(told) == busy
+    assert out.endswith(f"\n\n{end}\n")
 
 
 def test_a_product_that_dispatch_hides_is_followed_by_a_larger_one() -> None:

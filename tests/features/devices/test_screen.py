@@ -30,6 +30,7 @@ from jaxtui.ui.widgets.device_table import DeviceTable
 from jaxtui.ui.widgets.plot_view import PlotView
 from jaxtui.ui.words import text
 from tests import records
+from tests.core.figures import crowded
 from tests.fake_engine import (
     FakeEngine,
     began,
@@ -49,6 +50,7 @@ from tests.ui.app.driving import (
     until_done,
     until_ready,
 )
+from tests.ui.commands.fakes import complete
 
 NARROW, WIDE, SMALL = (80, 24), (120, 40), (60, 15)
 
@@ -165,6 +167,20 @@ async def test_the_first_minute(size: tuple[int, int]) -> None:
         await pilot.press("e")
         await until(pilot, lambda: app.query_one(TabbedContent).active == "bench")
         assert app.query_one("#sizes", Input).value == "8192"
+
+
+@pytest.mark.parametrize("size", [NARROW, SMALL])
+async def test_a_busy_machine_stands_below_its_figures(size: tuple[int, int]) -> None:
+    def busy(experiment: Experiment) -> Sequence[Event]:
+        return complete(experiment, notes=(crowded(),))
+
+    app = app_on(FakeEngine(busy))
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("enter")
+        await until_done(pilot, app)
+        note = "busy machine  other programs took 1.5 of 2 cores"
+        await until(pilot, lambda: (note in words(app)) is (size != SMALL))
 
 
 async def test_a_first_minute_that_shows_nothing_is_run_with_a_larger_product() -> None:
