@@ -20,7 +20,7 @@ from jaxtui.features.audit.messages import Witness
 from jaxtui.ui.commands import CANNOT_RUN, CASE_FAILED, FINE
 from jaxtui.ui.commands.common import (
     Common,
-    check_program,
+    check_readable,
     named,
     not_started,
     python_flag,
@@ -60,7 +60,7 @@ def command(
     if not program:
         raise SelectionError("Name a program, such as train.py.")
     if module is None:
-        check_program(program[0])
+        check_readable(program[0])
     name = module if module is not None else program[0]
     tell_behind(name, script)
     status, witness = _run(program, common.python, as_json=as_json)

@@ -39,7 +39,7 @@ from jaxtui.ui.commands.common import (
     Common,
     Number,
     Whole,
-    check_program,
+    check_readable,
     engine_flags,
     flag,
     named,
@@ -188,6 +188,7 @@ def command(
     before = files.read(diff) if diff is not None else None
     show = _Shown(by, before, as_json=as_json, exports=exports)
     if load is not None:
+        check_readable(str(load), folders=True)
         return show.close(interrupt.run(traces.read(load, _tell)), str(load))
     if m or _is_script(target[0]):
         script = Script(
@@ -342,7 +343,7 @@ def _program(
         The exit code.
     """
     if not script.module:
-        check_program(script.path)
+        check_readable(script.path)
     tell_behind(script.path, arguments, besides=OF_CASES)
     environment = dict(os.environ)
     if common.cpu_devices is not None:

@@ -408,10 +408,11 @@ no_history = click.option(
 """The option of whatever measures cases."""
 
 
-def check_program(path: str) -> None:
-    """Raises ``SelectionError`` if this is no file that can be read."""
+def check_readable(path: str, *, folders: bool = False) -> None:
+    """Raises ``SelectionError`` if this is no file, or folder, that can be read."""
     if not os.path.exists(path):
-        raise refused(f"There is no file {path}.")
-    number = errno.EISDIR if os.path.isdir(path) else errno.EACCES
+        raise refused(f"There is no file {'or folder ' * folders}{path}.")
+    is_folder = os.path.isdir(path) and not folders
+    number = errno.EISDIR if is_folder else errno.EACCES
     if number == errno.EISDIR or not os.access(path, os.R_OK):
         raise refused(f"Cannot read {path}: {ended(os.strerror(number))}")

@@ -244,6 +244,8 @@ def test_a_trace_without_programs_has_ops(
         "nothing.py",
         "matmul --diff /nowhere.json",
         "--load x --steps 3",
+        "--load /nowhere",
+        "--json --load /nowhere.xplane.pb",
         "matmul --export a.py",
     ],
 )
