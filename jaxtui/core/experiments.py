@@ -280,6 +280,18 @@ def refusals(experiment: Experiment, catalogue: Sequence[OpInfo]) -> tuple[Remar
     return tuple(remarks)
 
 
+def refused_by_all(
+    experiment: Experiment, catalogue: Sequence[OpInfo], code: str
+) -> Remark | None:
+    """Return the first refusal if all cases are refused with that code."""
+    remarks = []
+    for case in experiment.cases:
+        info = op_info(case.op, catalogue)
+        remarks.append(refusal(case, info) if info else None)
+    alike = all(remark is not None and remark.code == code for remark in remarks)
+    return remarks[0] if remarks and alike else None
+
+
 def loopable(case: Case, device: str) -> Case:
     """The case as JAX dispatches it: what the host computes itself becomes jit."""
     if case.on_host:

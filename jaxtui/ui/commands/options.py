@@ -31,6 +31,7 @@ from jaxtui.core.model.mesh import Mesh
 from jaxtui.core.model.own import is_own
 from jaxtui.core.selection import SizedOp
 from jaxtui.ui import words
+from jaxtui.ui.commands import CannotRun
 from jaxtui.ui.commands.common import Decorator, Whole, flag, valued
 from jaxtui.ui.commands.terminal import say
 
@@ -315,6 +316,12 @@ class Cases:
         for remark in experiments.refusals(experiment, catalogue):
             if remark.code == "mesh-misfit":  # typed, for every case
                 raise SelectionError(words.text(remark))
+        alone = experiments.refused_by_all(experiment, catalogue, "collective-alone")
+        if alone is not None and len(known_devices) == 1:
+            why = f"{words.sentence(alone)} `--cpu-devices 8` simulates eight."
+            raise CannotRun(why) if devices is None else SelectionError(why)
+        if alone is not None:
+            raise SelectionError(words.text(alone))
         return experiment
 
     def spans(self, catalogue: Sequence[OpInfo]) -> bool:

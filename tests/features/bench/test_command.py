@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from jaxtui import cli
 from jaxtui.core.engine.client import EngineOptions
 from jaxtui.core.model import Case, Event, Experiment, RunFinished
-from tests.fake_engine import FakeEngine
-from tests.records import told
+from tests.fake_engine import FakeEngine, cpu_devices
+from tests.records import op, told
 from tests.ui.commands.fakes import complete, run
 
 FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
@@ -102,6 +103,35 @@ def test_a_process_that_is_lost_leaves_the_others_and_says_incomplete(capsys) ->
 
 def test_no_process_is_no_way_to_measure(capsys) -> None:
     assert run(FakeEngine(complete), "bench", "selu", "--processes", "0") == 64
+
+
+@pytest.mark.parametrize(
+    ("devices", "arguments", "code", "why"),
+    [
+        (1, (), 3, "cpu:0 is one. `--cpu-devices 8` simulates eight."),
+        (
+            1,
+            ("--device", "all"),
+            64,
+            "cpu:0 is one. `--cpu-devices 8` simulates eight.",
+        ),
+        (2, ("--device", "cpu:1"), 64, "cpu:1 is one. Use more devices, such as all,"),
+        (2, ("--mesh", "2x1@y"), 64, "each group of the mesh 2x1@y has one. Use more"),
+        # What can run does, and the other is a row.
+        (1, ("selu",), 0, ""),
+    ],
+)
+def test_collectives_on_one_device_are_refused_in_a_sentence(
+    devices: int, arguments: Sequence[str], code: int, why: str, capsys
+) -> None:
+    known = op("all_reduce", "float32", collective=True), op("selu", "float32")
+    engine = FakeEngine(complete, ops=known, devices=cpu_devices(devices))
+    typed = ("bench", "all_reduce:1k..64k", *arguments, "--json")
+    assert run(engine, *typed) == code
+    out, err = capsys.readouterr()
+    if code:
+        assert (out, engine.works, err.count("\n")) == ("", [], 1)
+        assert why in err
 
 
 @pytest.mark.parametrize("plural", ["--sizes", "--dtypes", "--devices", "--modes"])
