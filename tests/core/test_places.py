@@ -14,11 +14,11 @@ from jaxtui import cli
 from jaxtui.core.history.recording import Recording
 from jaxtui.core.model import CaseMeasured, Host, Ready, SelectionError
 from jaxtui.core.places import LARGEST_BYTES, read_whole
+from jaxtui.features.bench import messages
 from jaxtui.features.check import baseline
 from jaxtui.features.lessons import progress
 from jaxtui.tasks import own
 from jaxtui.tasks.errors import RefusedError
-from jaxtui.ui import documents as document
 from tests.processes import jaxtui
 from tests.records import case, device, measurement
 
@@ -65,7 +65,7 @@ def test_every_reader_refuses_what_is_no_file_of_a_bearable_size(
     endless: Callable[[str], Path],
 ) -> None:
     with pytest.raises(OSError, match=r".+"):
-        document.read(endless("saved.json"))
+        messages.read(endless("saved.json"))
     with pytest.raises(SelectionError):
         baseline.load(str(endless("kept.json")))
     endless("lessons.json")

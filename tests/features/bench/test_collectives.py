@@ -8,7 +8,7 @@ from jaxtui.core.model import CollectiveRates
 from jaxtui.features.bench import curves
 from jaxtui.features.bench import report as bench
 from jaxtui.ui.plot import COLORS
-from jaxtui.ui.text import plain
+from jaxtui.ui.report import as_text
 from tests.records import case
 from tests.ui.making import done, run_of
 
@@ -36,7 +36,9 @@ SWEEP = run_of(
 
 def cells(run) -> dict[str, list[str]]:
     found = bench.result_columns(run, room=0)
-    return {column.head: [plain(cell) for cell in column.cells] for column in found}
+    return {
+        column.head: [as_text(cell).plain for cell in column.cells] for column in found
+    }
 
 
 def test_columns_are_those_of_nccl_tests() -> None:
