@@ -15,7 +15,6 @@ class Devices(Document, frozen=True, kw_only=True):
     """The devices that JAX sees on a machine, or on a TPU that is not here."""
 
     command: str = "devices"
-    complete: bool = True
     hosts: tuple[Host, ...] | msgspec.UnsetType = msgspec.UNSET
     """The host of each process by its index, where there are several."""
     devices: tuple[DeviceRow, ...]
@@ -26,6 +25,7 @@ class Devices(Document, frozen=True, kw_only=True):
     ) -> Devices:
         return cls(
             host=host,
+            complete=bool(devices),
             hosts=tuple(hosts) or msgspec.UNSET,
             devices=tuple(map(DeviceRow.of, devices)),
         )

@@ -32,7 +32,10 @@ def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
     assert words.sentence(finding) in shown
     assert run(FakeEngine(complete, findings=(finding,)), "devices", "--json") == 0
     out, err = capsys.readouterr()
-    assert list(json.loads(out))[-1] == "devices"
+    document = json.loads(out)
+    envelope = ["schema", "command", "host", "complete", "notes"]
+    assert list(document) == [*envelope, "devices"]
+    assert document["complete"]
     assert words.sentence(finding) in " ".join(err.split())
 
 

@@ -17,6 +17,10 @@ def test_hosts_are_named_once_and_many_are_counted():
     assert "6 hosts" in hosts_text(named(*"abcdef"))
 
 
+def test_without_devices_a_document_is_not_complete():
+    assert not Devices.of(None, ()).complete
+
+
 def test_a_document_has_the_hosts_of_several_processes_alone():
     alone = msgspec.to_builtins(Devices.of(HOST, cpu_devices(2)))
     assert "hosts" not in alone
