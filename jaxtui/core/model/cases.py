@@ -263,7 +263,7 @@ class Failure(Record, frozen=True, kw_only=True):
 
 
 class Recipe(Record, frozen=True, kw_only=True):
-    """The parts of plain Python that does a case.."""
+    """The parts of plain Python that does a case."""
 
     modules: tuple[str, ...]
     """The names that these texts use for modules."""

@@ -146,11 +146,11 @@ def headline(run: Job) -> Text:
 def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
     one_op = len({case.case.op for case in run.cases}) == 1
     if one_op and (crossings := curves.crossings(run)):
-        told = "; ".join(
+        text = "; ".join(
             f"{start_text(crossing, 'size ')}, {faster} is faster than {slower}"
             for crossing, faster, slower in crossings
         )
-        return f"{told[0].upper()}{told[1:]}."
+        return f"{text[0].upper()}{text[1:]}."
     if len(ratios) == 1:
         ((index, ratio),) = ratios.items()
         return f"{_compared('JAX', ratio)}{_queued('JAX', index, run, ratio)}."

@@ -98,7 +98,7 @@ def command(
             f"The mode {mode} does not go through XLA: choose {choices}."
         )
     if topology and cases.device:
-        raise SelectionError("A topology is compiled for: leave the device out.")
+        raise SelectionError("With a topology jaxtui chooses the device: leave it out.")
 
     driver = Driver(common, topology=topology)
 
