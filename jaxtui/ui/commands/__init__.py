@@ -6,7 +6,7 @@ FINE = 0
 CASE_FAILED = 1
 """Some case of a bench run, or some step of a lesson, has no result; or the engine was
 lost, and the answer is incomplete; or a question was answered with no. The codes of a
-check are in ``analysis.check``."""
+check are in ``features.check.judge``."""
 
 CANNOT_RUN = 3
 """The engine, the terminal or JAX is not to be had, or a file cannot be written."""
