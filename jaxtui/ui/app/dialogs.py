@@ -40,7 +40,10 @@ class Page(ModalScreen[None]):
         #page {
             width: 96%; max-width: 104; max-height: 94%; background: $background;
         }
-        #page-file { width: 100%; color: $text-accent; }
+        #page-file {
+            dock: bottom; display: none; width: 100%;
+            color: $text-accent; background: $background;
+        }
     }
     """
 
@@ -68,8 +71,7 @@ class Page(ModalScreen[None]):
         app.copy_to_file(self._plain, self._file)
         answer = self.query_one("#page-file", Label)
         answer.update(words.to_text(app.session.state.message))
-        # It stands below a text that may be longer than the screen.
-        self.query_one("#page").scroll_end(animate=False)
+        answer.display = True
 
 
 class CodeScreen(Page):

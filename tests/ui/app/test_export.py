@@ -362,7 +362,7 @@ async def test_the_two_that_are_marked(
     assert document == capsys.readouterr().out
 
 
-async def test_where_a_copy_is_can_be_seen_below_a_long_text(
+async def test_where_a_copy_is_can_be_seen_over_a_long_text(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
