@@ -253,25 +253,25 @@ def median(summary: Summary | None) -> Cell:
     """
     if summary is None or not math.isfinite(summary.median):
         return ABSENT
-    digits = digits_known(summary)
+    digits = digits_known(summary.interval)
     unit = _supported(summary.median, digits)
     return Figure((summary.median,), "s", unit, digits, summary.vague)
 
 
 def ends(summary: Summary) -> Figure:
     """The ends of an interval in the unit of its median: ``12.1–13.4 ms``."""
-    unit = _supported(summary.median, digits_known(summary))
+    unit = _supported(summary.median, digits_known(summary.interval))
     return Figure((summary.ci_low, summary.ci_high), "s", unit)
 
 
-def ends_beside(summary: Summary, unit: Unit | OwnUnits) -> str:
+def ends_beside(interval: Interval, unit: Unit | OwnUnits) -> str:
     """The ends of an interval beside a median in this unit: its name is not said again.
 
     Args:
-        summary: with the median.
+        interval: of the median.
         unit: of a column.
     """
-    low, high = summary.ci_low, summary.ci_high
+    low, high = interval.low, interval.high
     if isinstance(unit, OwnUnits):
         return str(Figure((low, high), "s", common((low, high))))
     return unit.ends(low, high)
@@ -288,15 +288,15 @@ def _supported(value: float, digits: int) -> Unit:
     return unit
 
 
-def digits_known(summary: Summary) -> int:
+def digits_known(interval: Interval) -> int:
     """The significant digits of a median that its interval supports, at least two.
 
     Three where two lie outside of the interval: 0.125 with 0.123 to 0.128 is not 0.12.
     """
-    if summary.half_width < 0.01:
+    if interval.half_width < 0.01:
         return 3
-    printed = float(f"{summary.median:.1e}")
-    return 2 if summary.ci_low <= printed <= summary.ci_high else 3
+    printed = float(f"{interval.median:.1e}")
+    return 2 if interval.low <= printed <= interval.high else 3
 
 
 def interval(summary: Summary) -> str:

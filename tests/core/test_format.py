@@ -85,7 +85,7 @@ def test_the_ends_of_an_interval_share_a_unit_that_suits_both(low, high, text):
     assert str(fmt.ends(clock)) == text
     assert fmt.OwnUnits("s").ends(low, high) == text
     unit = fmt.Units.of([measurement(case(), clock)]).ready
-    beside = fmt.ends_beside(clock, unit)
+    beside = fmt.ends_beside(clock.interval, unit)
     assert beside == text.removesuffix(" ms" * ("µ" not in text))
 
 

@@ -25,6 +25,7 @@ from jaxtui.core.model import (
     Device,
     Host,
     Inputs,
+    Interval,
     Measurement,
     Mode,
     Precision,
@@ -146,6 +147,8 @@ class Row(Record, frozen=True, kw_only=True):
     """Median until the result was ready."""
     ci_low: float | None
     ci_high: float | None
+    confidence: float | None
+    """How sure the interval is; 0 of a single round."""
     flops_per_second: float | None
     bytes_per_second: float | None
 
@@ -162,10 +165,18 @@ class Row(Record, frozen=True, kw_only=True):
             ready=ready.median if ready else None,
             ci_low=ready.ci_low if ready else None,
             ci_high=ready.ci_high if ready else None,
+            confidence=ready.confidence if ready else None,
             flops_per_second=measured.flops_per_second,
             bytes_per_second=measured.bytes_per_second,
             **facts,
         )
+
+    @property
+    def interval(self) -> Interval | None:
+        """The interval of ``ready``; ``None`` without samples."""
+        if self.ready is None or self.ci_low is None or self.ci_high is None:
+            return None
+        return Interval(self.ci_low, self.ready, self.ci_high, self.confidence or 0.0)
 
     @property
     def case(self) -> Case:

@@ -94,7 +94,7 @@ def histogram(case: CaseState, colors: Sequence[Color]) -> Picture | None:
     marks: tuple[Mark, ...] = ()
     if summary is not None:
         # Not in a larger unit, as where only one digit is known: p99 stands beside it.
-        middle = fmt.seconds(summary.median, max(2, fmt.digits_known(summary)))
+        middle = fmt.seconds(summary.median, max(2, fmt.digits_known(summary.interval)))
         marks = (
             Mark(summary.median, f"median {middle}"),
             Mark(summary.p99, f"p99 {fmt.seconds(summary.p99, 2)}"),

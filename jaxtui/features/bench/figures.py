@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from jaxtui.core import format as fmt
-from jaxtui.core.model import Interval, Measurement, Summary
+from jaxtui.core.model import Interval, Measurement
 from jaxtui.core.state import CaseState, Job
 from jaxtui.features.bench.crossing import ratio_of
 from jaxtui.features.bench.thresholds import AT_THE_ROOF
@@ -130,13 +130,13 @@ def awaited(measured: Measurement) -> Measurement:
 # How they are drawn.
 
 
-def figure(summary: Summary, unit: fmt.Unit | fmt.OwnUnits) -> Line:
+def figure(interval: Interval, unit: fmt.Unit | fmt.OwnUnits) -> Line:
     """A median in a unit; the digits that its interval does not support are apart, and
     all of them where it is vague.
     """
-    digits = fmt.digits_known(summary)
-    own = unit.of(summary.median)
-    text = own.text(summary.median)
+    digits = fmt.digits_known(interval)
+    own = unit.of(interval.median)
+    text = own.text(interval.median)
     name = "" if unit.name else f" {own.name}"
     passed, end = 0, len(text)
     for place, char in enumerate(text):
@@ -145,8 +145,8 @@ def figure(summary: Summary, unit: fmt.Unit | fmt.OwnUnits) -> Line:
         if passed == digits:
             end = place + 1
             break
-    if summary.vague:
-        about = own.text(summary.median, 2)
+    if interval.vague:
+        about = own.text(interval.median, 2)
         return (Span(f"~{about}{name}", "unknown"),)
     if digits == 3 or "e" in text:
         return (Span(f"{text}{name}", "value"),)

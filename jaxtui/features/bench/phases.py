@@ -76,7 +76,7 @@ def bars(
         own = unit.of(value or 0.0)
         names.append(own.name if value else "")
         if clock:
-            figures.append(figure(clock, own))
+            figures.append(figure(clock.interval, own))
         else:
             role = "muted" if value is None else "value"
             figures.append((Span(own.text(value), role),))

@@ -277,7 +277,7 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     if swept is not None:
         table.insert(0, _marks(run, swept))
     ends: list[Line] = [
-        (Span(fmt.ends_beside(summary, units.ready), "muted"),)
+        (Span(fmt.ends_beside(summary.interval, units.ready), "muted"),)
         if summary is not None and summary.rounds > 1
         else ()
         for summary in summaries
@@ -300,7 +300,9 @@ def result_columns(run: Job, *, room: int, swept: Job | None = None) -> list[Col
     if any(dispatches):
         # What only a wide screen has room for, and what is not known at all nowhere.
         unit = units.dispatch
-        lines = [figure(summary, unit) if summary else () for summary in dispatches]
+        lines = [
+            figure(summary.interval, unit) if summary else () for summary in dispatches
+        ]
         head = f"dispatch {unit.name}".rstrip()
         table.append(Column(head, lines, rank=7, right=True, key="dispatch"))
     for key, rank, texts in (
@@ -336,7 +338,7 @@ def ready_column(run: Job) -> Column:
     measured = [case.measurement for case in run.cases]
     unit = fmt.Units.of([m for m in measured if m]).ready
     cells: list[Line] = [
-        figure(m.ready, unit)
+        figure(m.ready.interval, unit)
         if m is not None and m.ready is not None and case.failure is None
         else (Span(status(case), "bad" if case.failure else "muted"),)
         for case, m in zip(run.cases, measured, strict=True)

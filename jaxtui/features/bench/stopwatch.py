@@ -245,7 +245,7 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
     if measured and measured.ready and measured.dispatch and clocks is not None:
         rate = clocks.claimed
         parts = (*((fmt.rate(rate),) if rate else ()), *_verdict(clocks))
-        digits = fmt.digits_known(measured.dispatch)
+        digits = fmt.digits_known(measured.dispatch.interval)
         seconds = clocks.stopwatch
         vague = measured.dispatch.vague
         bars[0] = Bar("stopwatch", seconds, "host", digits, parts, clocks.wrong, vague)
@@ -261,7 +261,7 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
         queued = measured.flops_per_second
         if queued and queued > CLOSE * (per_call.flops_per_second or queued):
             truth.append(f"queued {fmt.rate(queued)}")
-        digits = fmt.digits_known(measured.ready)
+        digits = fmt.digits_known(measured.ready.interval)
         vague = measured.ready.vague
         bars[1] = Bar("truth", clocks.work, "device", digits, tuple(truth), vague=vague)
     if numpy is not None:
@@ -281,7 +281,7 @@ def _numpy(case: CaseState) -> Bar:
         label,
         measured.ready.median,
         "numpy",
-        fmt.digits_known(measured.ready),
+        fmt.digits_known(measured.ready.interval),
         (*parts, case.case.dtype),
         vague=measured.ready.vague,
     )

@@ -114,7 +114,7 @@ def _table(crossover: Crossover, first: Case, second: Case) -> Rows:
 def _times(
     clocks: Sequence[Summary | None], unit: fmt.Unit | fmt.OwnUnits
 ) -> list[Text]:
-    lines = (figure(clock, unit) if clock else () for clock in clocks)
+    lines = (figure(clock.interval, unit) if clock else () for clock in clocks)
     return [Text.assemble(*((span.text, span.role) for span in x)) for x in lines]
 
 

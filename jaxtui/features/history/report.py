@@ -13,38 +13,32 @@ from jaxtui.core.history.store import Entry, Page, Row
 from jaxtui.core.model import PHASES, Measurement, Remark
 from jaxtui.core.model.base import dtype_label
 from jaxtui.core.model.document import Document
-from jaxtui.core.model.measurement import is_vague
 from jaxtui.core.model.own import short_name
 from jaxtui.core.selection import DTYPE_ALIASES
+from jaxtui.features.bench.figures import figure
 from jaxtui.ui.documents import encode, machine
 from jaxtui.ui.export import Contents, csv_text
 from jaxtui.ui.plot import SERIES
-from jaxtui.ui.report import Column, Report, Rows, gather, markdown, styled
+from jaxtui.ui.report import Cell, Column, Report, Rows, gather, markdown, styled
+from jaxtui.ui.text import Span
 
 WHERE = ("hostname", "cpu", "python", "jax", "jaxlib", "numpy")
 """The facts about the machine of one measurement."""
 
-HEAD = ("id", "when", "op", "size", "dtype", "device", "mode", "ready", "rate", "host")
-"""The heads of the cells."""
-
-RIGHT = ("id", "size", "ready", "rate")
+RIGHT = ("id", "size", "ready", "interval", "rate")
 """The heads of columns that are aligned at the right."""
 
 
-def cells(row: Row) -> tuple[str, ...]:
-    """The texts of a row, in the order of ``HEAD``."""
-    return (
-        str(row.id),
-        when(row.at),
-        short_name(row.op),
-        fmt.size(row.size),
-        dtype_label(row.dtype, row.precision),
-        row.device,
-        row.mode + (" host inputs" if row.inputs == "host" and row.device_kind else ""),
-        fmt.seconds(row.ready),
-        str(fmt.speed(row.flops_per_second, row.bytes_per_second)),
-        row.hostname,
-    )
+def label(row: Row) -> dict[str, str]:
+    """The texts that tell the case of a row, by the heads of their columns."""
+    return {
+        "op": short_name(row.op),
+        "size": fmt.size(row.size),
+        "dtype": dtype_label(row.dtype, row.precision),
+        "device": row.device,
+        "mode": row.mode
+        + (" host inputs" if row.inputs == "host" and row.device_kind else ""),
+    }
 
 
 def when(seconds: float) -> str:
@@ -76,13 +70,21 @@ def listing(page: Page) -> Report:
     hosts = {row.hostname for row in page.rows}
     return Report(
         title="history",
-        tables=[Rows(columns(page.rows, HEAD))] if page.rows else (),
+        tables=[Rows(columns(page.rows, ids=True))] if page.rows else (),
         notes=gather((), remarks),
         host=hosts.pop() if len(hosts) == 1 else "",
     )
 
 
-RANKS = {"rate": 6, "host": 5, "device": 4, "dtype": 3, "when": 2, "mode": 1}
+RANKS = {
+    "rate": 7,
+    "interval": 6,
+    "host": 5,
+    "device": 4,
+    "dtype": 3,
+    "when": 2,
+    "mode": 1,
+}
 """The columns that are dropped where there is no room, the highest first: the time
 tells a measurement from the others of its case."""
 
@@ -93,73 +95,62 @@ SHORT = 16
 """The cells to which an op's name is cut before a column is dropped."""
 
 
-def columns(rows: Sequence[Row], names: Sequence[str] = HEAD[1:]) -> list[Column]:
-    """The list, each column in one unit; a host that all rows share is no column."""
-    if len({row.hostname for row in rows}) == 1:
-        names = [name for name in names if name != "host"]
-    times = fmt.shared(row.ready or 0.0 for row in rows)
-    rates = fmt.shared((row.flops_per_second or 0.0 for row in rows), "FLOP/s")
-    pairs = zip(HEAD, zip(*map(cells, rows), strict=True), strict=True)
-    texts = dict(pairs)
-    texts["when"] = tuple(short_when(row.at) for row in rows)
-    units = [times.of(row.ready or 0.0) for row in rows]
-    numbers = fmt.aligned(
-        unit.text(row.ready) for row, unit in zip(rows, units, strict=True)
-    )
-    texts["ready"] = numbers
-    if not times.name:
-        texts["ready"] = tuple(
-            f"{number} {unit.name:>2}" if row.ready else number
-            for row, number, unit in zip(rows, numbers, units, strict=True)
-        )
-    moved = [
-        fmt.figure(
-            row.bytes_per_second if row.flops_per_second is None else None, "B/s"
-        )
-        for row in rows
+def columns(rows: Sequence[Row], *, ids: bool = False) -> list[Column]:
+    """The list, figures as in a bench; a host that all rows share is no column."""
+    texts: dict[str, Sequence[Cell]] = {}
+    if ids:
+        texts["id"] = [str(row.id) for row in rows]
+    texts["when"] = [short_when(row.at) for row in rows]
+    labels = [label(row) for row in rows]
+    texts |= {name: [styled(cells[name]) for cells in labels] for name in labels[0]}
+    texts["mode"] = [
+        styled(cells["mode"], row.mode if row.mode in SERIES else "")
+        for row, cells in zip(rows, labels, strict=True)
     ]
-    write = fmt.alike(moved)
-    flops = any(row.flops_per_second for row in rows)
-    texts["rate"] = tuple(
-        write(bytes_)
-        if row.flops_per_second is None
-        else rates.text(row.flops_per_second)
-        for row, bytes_ in zip(rows, moved, strict=True)
+    intervals = [row.interval for row in rows]
+    timed = [interval for interval in intervals if interval]
+    times = fmt.shared(
+        (interval.median for interval in timed),
+        ends=(end for interval in timed for end in (interval.low, interval.high)),
     )
+    texts["ready"] = [
+        figure(interval, times) if interval else fmt.ABSENT for interval in intervals
+    ]
+    texts["interval"] = [
+        (Span(fmt.ends_beside(interval, times), "muted"),)
+        if interval and interval.confidence
+        else ""
+        for interval in intervals
+    ]
+    speeds = [fmt.speed(row.flops_per_second, row.bytes_per_second) for row in rows]
+    write = fmt.alike(speeds)
+    texts["rate"] = [
+        styled(write(speed), "unknown" if interval and interval.vague else "")
+        for speed, interval in zip(speeds, intervals, strict=True)
+    ]
+    hosts = [row.hostname for row in rows]
+    if len(set(hosts)) > 1:
+        texts["host"] = hosts
     heads = {
         "ready": f"ready {times.name}".rstrip(),
         # Beside ``ready``, whose rate it is not.
-        "rate": f"queued {(flops and rates.name) or 'rate'}",
+        "rate": "queued rate",
     }
-    longest = max(map(len, ("op", *texts["op"])))
-    possible = []
-    for name in names:
-        is_op = name == "op"
-        possible.append(
-            Column(
-                heads.get(name, name),
-                [
-                    styled(text, _role(name, text, row))
-                    for text, row in zip(texts[name], rows, strict=True)
-                ],
-                rank=RANKS.get(name, 0),
-                right=name in RIGHT,
-                # Of a function the name tells most, which is the end.
-                least=min(longest, SHORT) if is_op else 0,
-                most=LONGEST if name in ("op", "host") else None,
-                grows=is_op,
-                tail=is_op,
-            )
+    longest = max(map(len, ("op", *(cells["op"] for cells in labels))))
+    return [
+        Column(
+            heads.get(name, name),
+            cells,
+            rank=RANKS.get(name, 0),
+            right=name in RIGHT,
+            # Of a function the name tells most, which is the end.
+            least=min(longest, SHORT) if name == "op" else 0,
+            most=LONGEST if name in ("op", "host") else None,
+            grows=name == "op",
+            tail=name == "op",
         )
-    return possible
-
-
-def _role(name: str, text: str, row: Row) -> str:
-    if name == "ready":
-        # A list does not know how many rounds there were.
-        wide = is_vague(row.ci_low or 0.0, row.ci_high or 0.0, 1.0)
-        return "unknown" if wide else "value"
-    return text if name == "mode" and text in SERIES else ""
+        for name, cells in texts.items()
+    ]
 
 
 # One measurement.

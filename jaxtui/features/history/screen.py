@@ -371,7 +371,7 @@ class HistoryPane(Pane):
             if yes:
                 self.base.background(partial(self._delete, row.id))
 
-        what = " ".join(view.cells(row)[2:7])
+        what = " ".join(view.label(row).values())
         question = f"Delete {what} ({fmt.seconds(row.ready)}) of {view.when(row.at)}?"
         self.app.push_screen(Question(question, "deletes it", "keeps it"), answered)
 

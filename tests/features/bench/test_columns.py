@@ -202,7 +202,7 @@ def test_no_figure_is_bright_that_is_not_known_to_within_a_third() -> None:
         assert roles(cells[0]) == ["unknown"]
         assert "value" in roles(cells[1])
     once = msgspec.structs.replace(summary(1e-3), rounds=1)
-    assert roles(figure(once, Unit("ms", 1e-3))) == ["unknown"]
+    assert roles(figure(once.interval, Unit("ms", 1e-3))) == ["unknown"]
 
 
 def test_every_row_has_the_sign_of_its_curve() -> None:

@@ -22,6 +22,7 @@ def row(hostname: str = "box", **changes: Any) -> Row:
     of_case = {"op": "matmul", "size": 256, "dtype": "float32", "mode": "jit"}
     where = {"device": "cpu:0", "device_kind": "cpu", "inputs": "device"}
     figures = {"ready": 0.002, "ci_low": 0.0019, "ci_high": 0.0021}
+    figures["confidence"] = 0.99
     rates = {"flops_per_second": 1e12, "bytes_per_second": 1e9}
     facts = {**of_case, **where, **figures, **rates, **changes}
     return Row(
@@ -39,7 +40,8 @@ ROWS = (
 @pytest.mark.parametrize(
     ("width", "names"),
     [
-        (100, "when op size dtype device mode ready rate host"),
+        (110, "when op size dtype device mode ready interval rate host"),
+        (90, "when op size dtype device mode ready interval host"),
         (76, "when op size dtype device mode ready host"),
         (66, "when op size dtype device mode ready"),
         (61, "when op size dtype mode ready"),
@@ -67,18 +69,19 @@ def column(key: str, *rows: Row) -> tuple[str, ...]:
     return ()
 
 
-def test_a_column_has_one_unit_and_its_points_in_line() -> None:
-    near = (row(ready=0.002), row(ready=0.012), row(ready=0.3))
-    assert column("ready", *near) == ("ready ms", "  2.00", " 12.0 ", "300   ")
-    # Too far apart for one.
-    cells = ("  2.00 ms", " 12.0  µs", "300    ms")
-    assert column("ready", *ROWS) == ("ready", *cells)
-    assert column("queued", *ROWS) == ("queued TFLOP/s", "1.00", "1.00 GB/s", "1.00")
-    # Never seconds below one; a host that all share is no column.
-    assert column("ready", row(ready=0.5), row(ready=5.0))[0] == "ready ms"
-    assert column("host", row(ready=0.5), row(ready=5.0)) == ()
-    assert column("ready", row(ready=1.5), row(ready=5.0))[0] == "ready s"
+def test_figures_are_written_as_in_a_bench() -> None:
+    wide = {"ready": 0.016, "ci_low": 0.006, "ci_high": 0.03}
+    near = (row(), row(**wide), row(ready=0.003, confidence=0.0))
+    assert column("ready", *near) == ("ready ms", "2.00", "~16", "~3.0")
+    ends = ("1.90–2.10", "6.00–30.0", "")  # a single round has none
+    assert column("interval", *near) == ("interval", *ends)
+    # Too far apart for one unit.
+    fast = row(op="selu", ready=12e-6, ci_low=11.9e-6, ci_high=12.2e-6)
+    assert column("ready", row(), fast) == ("ready", "2.00 ms", "12.0 µs")
+    moved = row(flops_per_second=None)
+    assert column("queued", row(), moved)[1:] == ("1.00 TFLOP/s", "1.00 GB/s")
     assert column("ready", row(ready=None))[1] == "—"
+    assert column("host", *near) == ()  # all share it
 
 
 def test_one_measurement_is_a_figure_its_clocks_and_its_remarks() -> None:
@@ -104,15 +107,12 @@ def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
         one = measurement(median=0.001, width=width)
         entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=one)
         assert history.report(entry).headline.spans[0].style == role
-    rows = [
-        row(ready=2e-3, ci_low=1e-3, ci_high=high, flops_per_second=None)
-        for high in (1.9e-3, 2.1e-3)
-    ]
-    (ready,) = (each for each in history.columns(rows) if each.head.startswith("ready"))
-    assert [str(cell.style) for cell in map(as_text, ready.cells)] == [
-        "value",
-        "unknown",
-    ]
+    rows = [row(ci_low=1e-3, ci_high=high) for high in (1.9e-3, 2.1e-3)]
+    for head in ("ready", "queued"):
+        (cells,) = (x.cells for x in history.columns(rows) if x.head.startswith(head))
+        shown, vague = map(as_text, cells)
+        assert "unknown" not in map(str, [shown.style, *(s.style for s in shown.spans)])
+        assert "unknown" in map(str, [vague.style, *(s.style for s in vague.spans)])
 
 
 def test_what_is_missing_from_the_list_is_a_remark() -> None:
