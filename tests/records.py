@@ -8,12 +8,14 @@ from typing import Any
 from jaxtui.core.model import (
     Case,
     Device,
+    Host,
     Measurement,
     Mode,
     OpInfo,
     Phases,
     PlannedCase,
     Remark,
+    Sampled,
     Severity,
     Summary,
 )
@@ -62,13 +64,24 @@ def case(mode: Mode = "jit", **changes: object) -> Case:
     return Case(**{**facts, **changes})  # type: ignore[arg-type]
 
 
+def host(hostname: str = "box", **changes: object) -> Host:
+    facts: dict[str, object] = {
+        "python": "3.12",
+        "jax": "0.12",
+        "jaxlib": "0.12",
+        "numpy": "2.0",
+        "platform_version": "cpu",
+    }
+    return Host(hostname=hostname, **{**facts, **changes})  # type: ignore[arg-type]
+
+
 def device(name: str, **changes: object) -> Device:
     """``tpu:3`` by name, which this process can address."""
     platform, number = name.split(":")
     facts: dict[str, object] = {
         "id": int(number),
         "platform": platform,
-        "device_kind": "kind",
+        "device_kind": "cpu" if platform == "cpu" else "kind",
         "process_index": 0,
     }
     return Device(**{**facts, **changes})  # type: ignore[arg-type]
@@ -108,6 +121,25 @@ def measurement(
         "stable": True,
     }
     return Measurement(case=of, **{**facts, **changes})  # type: ignore[arg-type]
+
+
+def sampled(
+    index: int,
+    turn: int,
+    of: Measurement,
+    ready: Sequence[float],
+    dispatch: Sequence[float] = (),
+) -> Sampled:
+    """A turn with these seconds of its calls."""
+    return Sampled(
+        index=index,
+        round=turn,
+        calls=len(ready),
+        dispatch=tuple(dispatch),
+        ready=tuple(ready),
+        ready_median=median(ready),
+        measurement=of,
+    )
 
 
 def planned(of: Case, **changes: object) -> PlannedCase:

@@ -26,29 +26,16 @@ from jaxtui.features.check.messages import Checked
 from jaxtui.features.check.report import figure_of
 from jaxtui.ui.documents import DeviceRow, encode
 from tests import records
-from tests.fake_engine import cpu_devices, tpu_devices
+from tests.fake_engine import HOST, cpu_devices, tpu_devices
 from tests.records import case, summary
 
 # The health check.
-
-HOST = Host(
-    hostname="box",
-    python="3.12.1",
-    jax="0.12.0",
-    jaxlib="0.12.0",
-    numpy="2.3.0",
-    platform_version="cpu",
-    cpu_model="Xeon",
-    cpu_count=4,
-)
 
 
 def device(
     number: int = 0, kind: str = "TPU v5 lite", platform: str = "tpu", **more: Any
 ) -> Device:
-    return Device(
-        id=number, platform=platform, device_kind=kind, process_index=0, **more
-    )
+    return records.device(f"{platform}:{number}", device_kind=kind, **more)
 
 
 def tpus(number: int = 8) -> tuple[Device, ...]:
@@ -167,15 +154,8 @@ def measurement(
 
 
 def sampled(index: int, round_: int, measured: Measurement, seconds: float) -> Sampled:
-    return Sampled(
-        index=index,
-        round=round_,
-        calls=3,
-        dispatch=(),
-        ready=(seconds * 0.9, seconds, seconds * 2),
-        ready_median=seconds,
-        measurement=measured,
-    )
+    calls = (seconds * 0.9, seconds, seconds * 2)
+    return records.sampled(index, round_, measured, calls)
 
 
 # Roofs: a CPU of 150 GFLOP/s and 12 GB/s.

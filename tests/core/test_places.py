@@ -12,7 +12,7 @@ import pytest
 
 from jaxtui import cli
 from jaxtui.core.history.recording import Recording
-from jaxtui.core.model import CaseMeasured, Host, Ready, SelectionError
+from jaxtui.core.model import CaseMeasured, Ready, SelectionError
 from jaxtui.core.places import LARGEST_BYTES, read_whole
 from jaxtui.features.bench import messages
 from jaxtui.features.check import baseline
@@ -20,7 +20,7 @@ from jaxtui.features.lessons import progress
 from jaxtui.tasks import own
 from jaxtui.tasks.errors import RefusedError
 from tests.processes import jaxtui
-from tests.records import case, device, measurement
+from tests.records import case, device, host, measurement
 
 
 def _make_socket(path: Path) -> None:
@@ -113,10 +113,7 @@ def homeless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def test_without_a_home_nothing_is_saved_and_that_is_said_once() -> None:
     said: list[str] = []
     recording = Recording(said.append)
-    host = Host(
-        hostname="h", python="3", jax="0", jaxlib="0", numpy="0", platform_version=""
-    )
-    recording.observe(Ready(host=host, devices=(device("cpu:0"),), ops=()))
+    recording.observe(Ready(host=host(), devices=(device("cpu:0"),), ops=()))
     recording.look_back([case()])
     for index in range(2):
         recording.observe(CaseMeasured(index=index, measurement=measurement(case())))

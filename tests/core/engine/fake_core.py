@@ -27,7 +27,6 @@ from jaxtui.core.model import (
     OpInfo,
     PhaseStarted,
     Plan,
-    PlannedCase,
     Progress,
     Remark,
     RunEvent,
@@ -40,19 +39,13 @@ from tests import records
 from tests.records import summary
 
 TURNS = 3
-HOST = Host(
-    hostname="fake", python="3", jax="0", jaxlib="0", numpy="0", platform_version="fake"
-)
-DEVICE = Device(id=0, platform="cpu", device_kind="cpu", process_index=0)
+HOST = records.host("fake")
+DEVICE = records.device("cpu:0")
 OPS = tuple(
-    OpInfo(
-        name=name,
+    records.op(
+        name,
+        "float32",
         summary=f"Is {name}. " * 400,  # a catalogue that no pipe holds
-        size_means="nothing",
-        dtypes=("float32",),
-        flops="0",
-        bytes="0",
-        minimum=1,
         default=1,
         maximum=200,
     )
@@ -137,19 +130,8 @@ class FakeCore:
         for case in experiment.cases:
             if case.op in ACTS:
                 ACTS[case.op]()
-        return Plan(
-            cases=tuple(
-                PlannedCase(
-                    case=case,
-                    memory_bytes=1,
-                    host_memory_bytes=1,
-                    flops=None,
-                    bytes=None,
-                )
-                for case in experiment.cases
-            ),
-            budget_seconds=experiment.budget,
-        )
+        cases = tuple(map(records.planned, experiment.cases))
+        return Plan(cases=cases, budget_seconds=experiment.budget)
 
     def memory(self) -> dict[str, dict[str, int] | None]:
         return {"cpu:0": {"bytes_in_use": 1}}
@@ -197,16 +179,8 @@ def act(case: Case, turn: int) -> None:
 
 def sampled(index: int, case: Case, turn: int) -> Sampled:
     count = 20_000 if case.op == "large" else 200
-    points = tuple(float(turn) for _ in range(count))
-    return Sampled(
-        index=index,
-        round=turn,
-        calls=200,
-        dispatch=points,
-        ready=points,
-        ready_median=points[0],
-        measurement=measurement(case, turn, None),
-    )
+    points = [float(turn)] * count
+    return records.sampled(index, turn, measurement(case, turn, None), points, points)
 
 
 def measurement(case: Case, turn: int, stopped: Stopped | None) -> Measurement:

@@ -15,10 +15,8 @@ from jaxtui.core.model import (
     Check,
     CheckDone,
     CheckRead,
-    Device,
     Experiment,
     Failure,
-    Host,
     Joining,
     Place,
     Reading,
@@ -33,10 +31,8 @@ from tests.stores import at_once, group
 
 
 def device(process, index, mine):
-    return Device(
-        id=2048 * process + index,
-        platform="cpu",
-        device_kind="cpu",
+    return records.device(
+        f"cpu:{2048 * process + index}",
         process_index=process,
         addressable=process == mine,
         memory={"bytes_limit": process} if process == mine else None,
@@ -44,8 +40,7 @@ def device(process, index, mine):
 
 
 def host(process):
-    versions = {"python": "3", "jax": "2", "jaxlib": "3", "numpy": "1"}
-    return Host(hostname=f"h{process}", platform_version="", **versions)
+    return records.host(f"h{process}")
 
 
 def case(name, op="selu"):

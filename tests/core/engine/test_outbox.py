@@ -11,6 +11,7 @@ import pytest
 from jaxtui.core.engine.outbox import Outbox
 from jaxtui.core.engine.protocol import decode_envelope
 from jaxtui.core.model import CaseMeasured, Logged, Progress, RunFinished, Sampled
+from tests import records
 from tests.records import case, measurement
 
 POINTS = tuple(map(float, range(200)))
@@ -53,15 +54,7 @@ def test_beyond_the_bound_points_go_and_results_stay(pipe):
     outbox = Outbox(write, generation=1, max_waiting_bytes=50_000)
     for turn in range(1, 501):
         for index in (0, 1):
-            sampled = Sampled(
-                index=index,
-                round=turn,
-                calls=200,
-                dispatch=POINTS,
-                ready=POINTS,
-                ready_median=POINTS[0],
-                measurement=MEASURED,
-            )
+            sampled = records.sampled(index, turn, MEASURED, POINTS, POINTS)
             outbox.send(sampled, run=1)
         outbox.send(
             Progress(elapsed_seconds=turn, remaining_seconds=0, doing=""), run=1

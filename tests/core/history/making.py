@@ -14,15 +14,8 @@ from jaxtui.core.history.store import History
 from jaxtui.core.model import Case, Device, Host, Measurement, Phases, Ready, Samples
 from tests import records
 
-HOST = Host(
-    hostname="box",
-    python="3.12",
-    jax="0.12",
-    jaxlib="0.12",
-    numpy="2.0",
-    platform_version="cpu",
-)
-DEVICE = Device(id=0, platform="cpu", device_kind="cpu", process_index=0)
+HOST = records.host()
+DEVICE = records.device("cpu:0")
 READY = Ready(host=HOST, devices=(DEVICE,), ops=())
 
 

@@ -21,7 +21,6 @@ from jaxtui.core.model import (
     Phases,
     Remark,
     RunFinished,
-    Sampled,
     Samples,
 )
 from tests import records
@@ -88,15 +87,8 @@ def interrupted(experiment: Experiment) -> list[Event]:
     """Ctrl-C after the first turn of the first case."""
     ctrl_c()
     case = experiment.cases[0]
-    sampled = Sampled(
-        index=0,
-        round=1,
-        calls=1,
-        dispatch=(1e-5,),
-        ready=(1e-3,),
-        ready_median=1e-3,
-        measurement=measured(case, experiment, stopped=None),
-    )
+    timed = measured(case, experiment, stopped=None)
+    sampled = records.sampled(0, 1, timed, (1e-3,), (1e-5,))
     return [began(experiment), CaseStarted(index=0, case=case), sampled]
 
 
