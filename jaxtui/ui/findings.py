@@ -8,9 +8,9 @@ from rich.text import Text
 
 from jaxtui.core.model import EngineFailed, Failure, Holder, Remark
 from jaxtui.machine import processes
+from jaxtui.machine.words import process
 from jaxtui.ui import words
 from jaxtui.ui.report import styled
-from jaxtui.ui.words.machine import process
 
 
 def finding_lines(remark: Remark) -> list[Text]:

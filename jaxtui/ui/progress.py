@@ -6,15 +6,46 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from jaxtui.core import format as fmt
+from jaxtui.core.engine.hosts_words import waiting
 from jaxtui.core.engine.startup import Start, awaits_others, others
+from jaxtui.core.engine.words import starting_text
 from jaxtui.core.experiments import Extent, extent, product
 from jaxtui.core.model import Case, Experiment
 from jaxtui.core.model.own import short_name
 from jaxtui.core.state import Job
-from jaxtui.ui.words.engine import doing, starting_text
-from jaxtui.ui.words.hosts import waiting
 
 _Value = TypeVar("_Value")
+
+
+DOING = {
+    "compiler-warm-up": "warming up the compiler",
+    "cpu-devices": "starting a process with simulated CPU devices",
+    "first_call": "first run",
+    "other-hosts": "waiting for other hosts",
+    "part": "running",
+    "process-warm-up": "warming up the process",
+    "bandwidth": "moving large arrays",
+    "compute": "multiplying matrices",
+    "dispatch": "timing calls",
+    "memory": "reading memory statistics",
+    "numerics": "comparing results with float64",
+    "products": "multiplying matrices",
+    "profile": "profiling",
+    "profile-reading": "reading the trace",
+    "repeat": "repeating the loop",
+    "setup": "setting up",
+    "starting": "starting JAX",
+    "tensorflow-import": "importing TensorFlow",
+    "transfer": "copying between host and device",
+    "traced-repeat": "tracing the loop",
+}
+"""The activity of a run, by the code of ``Progress``; others are their own words."""
+
+
+def doing(code: str, about: str = "") -> str:
+    """``compile: matmul 512 float32 jit on cpu:0``."""
+    name = DOING.get(code, code.replace("_", " "))
+    return f"{name}: {about}" if about else name
 
 
 def starting(start: Start) -> str:

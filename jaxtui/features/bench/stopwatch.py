@@ -16,9 +16,9 @@ from jaxtui.features.bench.figures import APART, awaited, numpy_of, share_of_pea
 from jaxtui.features.bench.messages import Results
 from jaxtui.features.bench.report import gathered
 from jaxtui.ui import words
+from jaxtui.ui.progress import doing
 from jaxtui.ui.report import Notes, Statement, styled
 from jaxtui.ui.text import Line, Span, bar
-from jaxtui.ui.words.engine import doing
 
 CLOSE = 1.05
 """A stopwatch that is off by less is right."""

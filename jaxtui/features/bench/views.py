@@ -12,7 +12,7 @@ from jaxtui.registry import part
 from jaxtui.ui import words
 from jaxtui.ui.app.state import Metric, View
 from jaxtui.ui.plot import Color, Picture
-from jaxtui.ui.words.engine import doing
+from jaxtui.ui.progress import doing
 
 Plot = tuple[str, Picture | None, str]
 """A title, the picture, and the text in its place while there is none."""

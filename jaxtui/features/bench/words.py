@@ -5,6 +5,7 @@ from __future__ import annotations
 from jaxtui.core import format as fmt
 from jaxtui.core.text import ended
 from jaxtui.core.wording import Facts, Words
+from jaxtui.features.bench import failure_words
 
 _USUAL = 0.95
 """The confidence of an interval that needs no remark."""
@@ -224,6 +225,7 @@ def _earlier_runs(facts: Facts) -> str:
 
 
 WORDS: dict[str, Words] = {
+    **failure_words.WORDS,
     "no-product": Words("no product", "XLA has no matrix product in {dtype}."),
     "straggler": Words(
         "straggler",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxtui.core import format as fmt
 from jaxtui.core.wording import Facts, Words
-from jaxtui.ui.words.machine import process
+from jaxtui.machine.words import process
 
 _CAUSES = {
     "flop/s": (

@@ -1,7 +1,7 @@
 """The words of every remark: a short label, a sentence, and what to do about it.
 
-Each subject has a file here, or ``words.py`` in the folder of its feature, whose
-``WORDS`` maps codes to ``Words``. The voice is that of JAX's own documentation: who
+They stand beside what finds or raises it: ``WORDS`` of ``words.py`` maps codes to
+``Words``. The voice is that of JAX's own documentation: who
 does what, the number first, what to do last.
 """
 
@@ -12,11 +12,13 @@ from typing import Protocol
 
 import msgspec
 
+from jaxtui.core.engine import hosts_words
+from jaxtui.core.engine import words as engine_words
 from jaxtui.core.model.base import Record
 from jaxtui.core.model.remark import Remark
 from jaxtui.core.wording import Facts, Words, written
+from jaxtui.machine import words as machine_words
 from jaxtui.registry import parts
-from jaxtui.ui.words import collectives, engine, hosts, machine
 
 __all__ = ["TABLE", "Facts", "Words"]
 
@@ -29,10 +31,9 @@ class Failed(Protocol):
 
 
 TABLE: dict[str, Words] = {
-    **collectives.WORDS,
-    **engine.WORDS,
-    **hosts.WORDS,
-    **machine.WORDS,
+    **engine_words.WORDS,
+    **hosts_words.WORDS,
+    **machine_words.WORDS,
     **{code: entry for part in parts("words") for code, entry in part.WORDS.items()},
 }
 """By code; a feature has those of its own in its folder."""

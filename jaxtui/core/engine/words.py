@@ -10,60 +10,11 @@ from jaxtui.core import format as fmt
 from jaxtui.core.text import ended
 from jaxtui.core.wording import Facts, Words
 from jaxtui.machine import topologies
-from jaxtui.ui.words.machine import SLICE_ADVICE, install
+from jaxtui.machine.words import SLICE_ADVICE, install
 
 _OF_LIBTPU = re.compile(
     r"-*(xla_tpu_|xla_jf_|xla_sc_|xla_enable_async_|megascale_|tpu_)"
 )
-
-PHASES = {
-    "import": "while Python imported its file",
-    "inputs": "while jaxtui made its inputs",
-    "transfer": "while JAX sent its inputs to the device",
-    "trace": "while JAX traced it",
-    "lower": "while JAX lowered it",
-    "compile": "while XLA compiled it",
-    "first_call": "in its first run",
-    "dispatch": "while JAX dispatched it",
-    "block": "in block_until_ready, after the call had returned",
-    "sampling": "while jaxtui timed it",
-    "fetch": "while JAX fetched its result",
-    "check": "while jaxtui checked its result",
-    "warm-up": "in its warm-up",
-    "snippet": "in its program",
-}
-"""The phase in which an error surfaced, as the end of a sentence."""
-
-DOING = {
-    "compiler-warm-up": "warming up the compiler",
-    "cpu-devices": "starting a process with simulated CPU devices",
-    "first_call": "first run",
-    "other-hosts": "waiting for other hosts",
-    "part": "running",
-    "process-warm-up": "warming up the process",
-    "bandwidth": "moving large arrays",
-    "compute": "multiplying matrices",
-    "dispatch": "timing calls",
-    "memory": "reading memory statistics",
-    "numerics": "comparing results with float64",
-    "products": "multiplying matrices",
-    "profile": "profiling",
-    "profile-reading": "reading the trace",
-    "repeat": "repeating the loop",
-    "setup": "setting up",
-    "starting": "starting JAX",
-    "tensorflow-import": "importing TensorFlow",
-    "transfer": "copying between host and device",
-    "traced-repeat": "tracing the loop",
-}
-"""The activity of a run, by the code of ``Progress``; others are their own words."""
-
-
-def doing(code: str, about: str = "") -> str:
-    """``compile: matmul 512 float32 jit on cpu:0``."""
-    name = DOING.get(code, code.replace("_", " "))
-    return f"{name}: {about}" if about else name
-
 
 AGAIN = "Run it again."
 
@@ -73,42 +24,8 @@ def incomplete(during: str) -> str:
     return f"The engine died during the {during}: some results are missing."
 
 
-def _when(facts: Facts) -> str:
-    """Write the phase, with a blank before; empty where it is not known."""
-    phase = facts.get("phase")
-    if not phase:
-        return ""
-    return f" {PHASES.get(phase, f'in the phase {phase}')}"
-
-
-def _where(facts: Facts) -> str:
-    return f" ({facts['file']}:{facts['line']})" if facts.get("file") else ""
-
-
 PRINTED_CHARACTERS = 160
 """The characters quoted of a program's last output."""
-
-
-def _memory(facts: Facts) -> str:
-    requested, free = facts.get("asked"), facts.get("free")
-    if "bytes" in facts:
-        requested = fmt.bytes_text(facts["bytes"])
-    largest = ""
-    if buffers := facts.get("buffers"):
-        largest = f" The largest buffers: {', '.join(buffers)}."
-    kind = "host memory" if facts.get("found_by") == "host" else "device memory"
-    if facts.get("found_by") == "compiler":
-        needs = f"XLA needs {requested} of device memory for it; the device has {free}."
-        return needs + largest
-    want = f": it asked for {requested}" if requested else ""
-    free_text = f", {free} was free" if free else ""
-    return f"Out of {kind}{_when(facts)}{want}{free_text}.{largest}"
-
-
-def _memory_advice(facts: Facts) -> str:
-    if facts.get("own"):
-        return "Pass smaller arguments; arrays that it keeps from every call add up."
-    return "Choose a smaller size or a narrower dtype, or free memory on the device."
 
 
 def _ended(facts: Facts) -> str:
@@ -268,7 +185,7 @@ def _refused_setting(facts: Facts) -> str:
     return f"JAX refuses {facts['variable']}{shown}."
 
 
-_REPORT = "This is a bug in jaxtui: please report it with the original text."
+REPORT = "This is a bug in jaxtui: please report it with the original text."
 
 WORDS: dict[str, Words] = {
     # Starts.
@@ -409,84 +326,5 @@ WORDS: dict[str, Words] = {
     "incomplete": Words("incomplete", lambda f: incomplete(f["during"]), AGAIN),
     # Runs.
     "running": Words("busy", "A run is in progress: s stops it."),
-    "fault": Words("jaxtui bug", "jaxtui failed: {error:.}", _REPORT),
-    # Cases.
-    "too-large": Words(
-        "too large",
-        "It needs {needed:B} on {on}; {free:B} are free.",
-        "Choose a smaller size or a narrower dtype.",
-    ),
-    "too-slow": Words(
-        "too slow",
-        "One call would take about {seconds:s} (estimated from a smaller size), and"
-        " nothing could stop it.",
-        "Choose a smaller size, or a budget that is longer than a call.",
-    ),
-    "stopped": Words(
-        "stopped",
-        lambda f: {
-            "turn": "The run stopped before this case had its turn.",
-            "sample": "The run stopped before the first sample of this case.",
-        }.get(f.get("before", ""), "The run stopped."),
-        AGAIN,
-    ),
-    "broken-off": Words(
-        "interrupted",
-        lambda f: (
-            f"The run was {f['outcome']}"
-            + (
-                f" in the phase {f['phase']}."
-                if f.get("phase")
-                else " before its turn."
-            )
-        ),
-        "Run it again; nothing is wrong with the case itself.",
-    ),
-    "out-of-memory": Words("out of memory", _memory, _memory_advice),
-    "dtype-unsupported": Words(
-        "dtype",
-        "JAX refuses its dtype: {error:.}",
-        "Choose another dtype; `jaxtui ops` lists those of each op.",
-    ),
-    "unsupported": Words(
-        "unsupported",
-        "The device's compiler or runtime does not implement it.",
-        "Choose another dtype, precision, mode or device.",
-    ),
-    "no-kernel-image": Words(
-        "no GPU code",
-        "JAX's CUDA plugin has no machine code for this GPU.",
-        "Install a plugin that was built for its compute capability, which `jaxtui"
-        " devices --json` has among the attributes.",
-    ),
-    "array-deleted": Words(
-        "deleted array", lambda f: f"It used a deleted array{_when(f)}.", _REPORT
-    ),
-    "raised": Words("failed", lambda f: f"It failed{_when(f)}: {ended(f['error'])}"),
-    "function-raised": Words(
-        "failed",
-        lambda f: f"{f['function']} failed{_when(f)}{_where(f)}: {ended(f['error'])}",
-        lambda f: (
-            "Choose mode eager, which calls it without jax.jit, or jit it in its file."
-            if f.get("as_is")
-            else ""
-        ),
-    ),
-    "exit-called": Words(
-        "exit",
-        lambda f: f"{f['function']} called sys.exit({f['exit']}){_when(f)}{_where(f)}.",
-        lambda f: (
-            'Put what runs the file under `if __name__ == "__main__":`.'
-            if f["phase"] == "import"
-            else "Let it return its result."
-        ),
-    ),
-    "arguments-donated": Words(
-        "donated",
-        lambda f: (
-            f"{f['function']} got an argument that an earlier call had"
-            f" deleted{_when(f)}."
-        ),
-        "jaxtui copies what is donated by position: make the argument positional.",
-    ),
+    "fault": Words("jaxtui bug", "jaxtui failed: {error:.}", REPORT),
 }
