@@ -23,7 +23,7 @@ from jaxtui.ui.findings import finding_text
     "--topology",
     "NAME",
     "A TPU instead of this machine: v5litepod-16 or v5e:4x8.",
-    type=Parsed("topology", str, topologies.names()),
+    type=Parsed("topology", topologies.typed, topologies.names()),
 )
 @json_flag
 @engine_flags

@@ -140,6 +140,9 @@ def test_an_engine_that_is_lost_is_a_failure(
     ("words", "code"),
     [
         ("hlo matmull --topology v5e:2x4", 64),
+        ("hlo matmul --topology v9z", 64),
+        ("hlo matmul --topology v5e", 64),
+        ("devices --topology v5litepod-7", 64),
         ("hlo matmul,selu --topology v5e:2x4", 64),
         ("hlo selu --dtype int8 --topology v5e:2x4", 64),
         ("hlo selu --precision highest --topology v5e:2x4", 64),

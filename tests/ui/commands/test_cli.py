@@ -48,7 +48,7 @@ def test_a_mistake_of_our_own_gives_70_and_its_traceback(capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    "typed", ["devices", "devices --topology v5e:4x8", "hlo selu --topology v5e"]
+    "typed", ["devices", "devices --topology v5e:4x8", "hlo selu --topology v5e:2x2"]
 )
 def test_a_python_that_is_not_there_gives_3(capsys, typed: str) -> None:
     assert cli.main([*typed.split(), "--python", "/no/such/python -x"]) == 3
