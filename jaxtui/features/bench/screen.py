@@ -287,10 +287,17 @@ class BenchPane(CasePane):
         if experiment is None:
             return
         extent = experiments.extent(experiment)
+        before = self.state.run.cases if self.state.run is not None else ()
+        measured = {case.case for case in before if case.measurement}
+        replaced = measured - {*experiment.cases}
 
         def start(yes: bool | None = True) -> None:
             if yes:
-                self.base.start(experiment, "bench")
+                self.base.start(experiment, "bench", done)
+
+        def done() -> None:
+            if replaced:
+                self.base.say("Done. The tab History has the run before.")
 
         if extent.is_large:
             text = f"{extent_text(extent)}. Start it?"

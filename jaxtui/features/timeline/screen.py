@@ -89,11 +89,13 @@ class FiguresPanel(Panel):
         factor.set_class(clocks.vague, "-vague")
         factor.update(clocks.factor.replace("×", "x"))
         over = until is None or until >= clocks.work
-        last = stopwatch.judgement(clocks) if over else Text("…", "muted")
-        last.no_wrap, last.overflow = True, "ellipsis"
-        self.query_one(Sheet).content = Fitted(
-            lambda width: [*stopwatch.loop_lines(clocks, width, until=until), last]
-        )
+
+        def lines(width: int) -> list[Text]:
+            last = stopwatch.judgement(clocks, width) if over else Text("…", "muted")
+            last.no_wrap, last.overflow = True, "ellipsis"
+            return [*stopwatch.loop_lines(clocks, width, until=until), last]
+
+        self.query_one(Sheet).content = Fitted(lines)
 
     def wait(self, why: Text) -> None:
         """Say why there are no figures."""

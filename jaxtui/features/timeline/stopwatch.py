@@ -141,8 +141,10 @@ def loop_lines(
     ]
 
 
-def judgement(clocks: LoopClocks) -> Text:
-    """Write the judgement on the stopwatch of a loop, and the number of repeats."""
+def judgement(clocks: LoopClocks, width: int) -> Text:
+    """Write the judgement on the stopwatch of a loop, and the number of repeats where
+    there is room in these cells.
+    """
     if clocks.repeats == 0:
         return Text("one watched repeat so far")
     parts = [Text(clocks.verdict, "danger" if clocks.wrong else "value")]
@@ -151,7 +153,11 @@ def judgement(clocks: LoopClocks) -> Text:
         parts.append(Text(spread, "muted" if clocks.vague else ""))
     if clocks.repeats:
         parts.append(Text(median_of(clocks.repeats)))
-    return Text(" · ").join(filter(None, parts))
+    line = Text(" · ").join(filter(None, parts))
+    while len(parts) > 1 and line.cell_len > width:
+        parts.pop()
+        line = Text(" · ").join(filter(None, parts))
+    return line
 
 
 def median_of(repeats: int) -> str:

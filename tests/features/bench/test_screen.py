@@ -129,6 +129,9 @@ async def test_keys_act_on_the_edited_form_or_else_on_the_selected_row() -> None
         assert {case.op for case in engine.experiments[1].cases} == {"selu"}
         # The form says what is run, so the keys are the row's again.
         assert not form_widget.edited
+        # Other cases were on the screen.
+        history = "The tab History has the run before."
+        await until(pilot, lambda: history in str(app.state.message))
 
 
 async def test_a_run_that_begins_elsewhere_fills_the_form() -> None:

@@ -26,7 +26,7 @@ def test_the_figures_are_those_of_the_plain_repeats() -> None:
     assert found.true == pytest.approx(20 * 2e9 / 0.09)
     assert found.peak == 1e12
     assert found.impossible
-    assert "median of 7 repeats" in judgement(found).plain
+    assert "median of 7 repeats" in judgement(found, 110).plain
     # Both ends of its playback are those of the figures.
     ends = (0.0, line.through, line.total)
     assert [stopwatch.moment(found, line, end) for end in ends] == [0.0, 4e-5, 0.09]
@@ -40,7 +40,7 @@ def test_a_factor_that_differs_from_turn_to_turn_is_uncertain(
 ) -> None:
     found = LoopClocks(1e-3, 0.1, repeats=7, ends=ends)
     assert found.vague == vague
-    last = judgement(found).plain
+    last = judgement(found, 110).plain
     assert ("uncertain" in last) == vague
     assert ("120×" in last) == (ends is not None)
 
@@ -59,7 +59,7 @@ def test_one_watched_repeat_has_no_verdict() -> None:
     one = measured(20)
     found = stopwatch.of_loop(timeline(one.calls), None)
     assert found.repeats == 0
-    drawn = [*loop_lines(found, 110), judgement(found)]
+    drawn = [*loop_lines(found, 110), judgement(found, 110)]
     assert not any(red(line) for line in drawn)
     assert "watched" in drawn[-1].plain
 
@@ -117,7 +117,7 @@ def test_bars_are_to_scale_and_the_claim_is_red() -> None:
     assert work.plain.startswith("work      200   ms █")
     assert work.plain.endswith("true 10.0 GFLOP/s")
     assert red(clock) == ["claims 100 GFLOP/s"]
-    assert judgement(found).plain.endswith("10 % of the work")
+    assert judgement(found, 110).plain.endswith("10 % of the work")
 
 
 @pytest.mark.parametrize(
