@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from textual.command import CommandList
@@ -13,12 +12,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Log
 
 from jaxtui.features.audit import child as audits
-from jaxtui.features.audit.messages import Execution, Place, Span, Witness
+from jaxtui.features.audit.messages import Place, Witness
 from jaxtui.features.audit.screen import AuditScreen, Lines, OpenProgram, open_audit
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.sheet import Sheet
 from tests.fake_engine import FakeEngine
+from tests.features.audit.test_judge import run, span
 from tests.ui.app.driving import app_on, until, until_ready
 
 SOURCE = """import time
@@ -29,50 +29,12 @@ print(end - start)
 """
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Path:
-    path = tmp_path / "program.py"
-    path.write_text(SOURCE)
-    return path
-
-
 def witness(file: Path, late: float) -> Witness:
     begin, end = (Place(str(file), line) for line in (2, 4))
-    span = Span(
-        begin=begin,
-        end=end,
-        start_seconds=1.0,
-        stop_seconds=1.1,
-        thread=0,
-        clock="time.perf_counter",
-    )
-    runs = tuple(
-        Execution(
-            function="f",
-            program="jit_f(1)",
-            called_seconds=called,
-            start_seconds=called,
-            end_seconds=1.1 + late,
-        )
-        for called in (1.01, 1.02)
-    )
-    return Witness(
-        python="3",
-        jax="0",
-        seconds=2.0,
-        spans=(span,),
-        executions=runs,
-        traced_seconds=(0.0, 2.0),
-    )
-
-
-def sees(
-    monkeypatch: pytest.MonkeyPatch, found: Callable[[Sequence[str]], Any]
-) -> None:
-    async def watch(program: Sequence[str], **_: object) -> Any:
-        return found(program)
-
-    monkeypatch.setattr(audits, "watch", watch)
+    timed = span(1.0, 1.1, begin=begin, end=end)
+    runs = tuple(run(called, 1.1 + late) for called in (1.01, 1.02))
+    seen = {"spans": (timed,), "executions": runs, "traced_seconds": (0.0, 2.0)}
+    return Witness(python="3", jax="0", seconds=2.0, **seen)  # type: ignore[arg-type]
 
 
 def page(app: JaxtuiApp) -> AuditScreen:
@@ -88,13 +50,18 @@ async def opened(app: JaxtuiApp, pilot: Pilot[None], typed: str) -> None:
     await pilot.press("enter")
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_the_cursor_is_at_the_first_mistake(
-    program: Path, size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sees(monkeypatch, lambda _: (0, witness(program, 0.5)))
+    program = tmp_path / "program.py"
+    program.write_text(SOURCE)
+
+    async def watch(typed: Sequence[str], **_: object) -> tuple[int, Witness]:
+        return 0, witness(program, 0.5)
+
+    monkeypatch.setattr(audits, "watch", watch)
     app = app_on(FakeEngine())
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await opened(app, pilot, f"{program} --steps 3")
         await until(pilot, lambda: isinstance(app.screen, AuditScreen))
         await until(pilot, lambda: page(app).query_one(Lines).highlighted == 3)
@@ -131,15 +98,7 @@ async def test_what_it_prints_stays_where_nothing_was_timed(
         assert page(app).why_not("next") is not None
 
 
-@pytest.mark.parametrize("typed", ["", "nowhere.py", "'"])
-async def test_what_is_no_program_stays_to_be_mended(typed: str) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(app, pilot, typed)
-        await until(pilot, lambda: app.screen.has_class("-refused"))
-
-
-async def test_the_palette_finds_it_by_name() -> None:
+async def test_it_is_in_the_palette_and_what_is_no_program_stays_to_be_mended() -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=(80, 24)) as pilot:
         await until_ready(pilot, app)
@@ -148,3 +107,8 @@ async def test_the_palette_finds_it_by_name() -> None:
         await until(pilot, lambda: hits.option_count == 1)
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, OpenProgram))
+        for typed in ("", "nowhere.py", "'"):
+            await pilot.press("escape")
+            await until(pilot, lambda: not isinstance(app.screen, OpenProgram))
+            await opened(app, pilot, typed)
+            await until(pilot, lambda: app.screen.has_class("-refused"))
