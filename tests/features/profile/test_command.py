@@ -6,10 +6,10 @@ import json
 import re
 import signal
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import jax
 import msgspec
 import pytest
 
@@ -80,11 +80,11 @@ def test_a_function_by_its_lines(mine: Path, tmp_path: Path) -> None:
     spent = sum(row.self_seconds for row in document.rows)
     assert spent + (document.idle_seconds or 0) == pytest.approx(document.step_seconds)
     assert document.unprofiled_seconds
-    lines = {
-        (Path(line.file).name, line.line) for r in document.rows for line in r.lines
-    }
-    assert ("mine.py", 5) in lines
-    assert all(file == "mine.py" for file, _ in lines)
+    lines = {one for row in document.rows for one in row.lines}
+    assert {Path(one.file).name for one in lines} == {"mine.py"}
+    assert 5 in {one.line for one in lines}
+    if jax.__version_info__ >= (0, 8, 3):
+        assert "dense" in {one.function for one in lines if one.line == 5}
 
 
 def test_an_op_and_its_files(
@@ -112,15 +112,6 @@ def test_a_program_is_run_as_it_is(mine: Path, tmp_path: Path) -> None:
     assert "script.py" not in done.stdout
 
 
-def test_a_document_of_a_program_stands_alone(mine: Path, tmp_path: Path) -> None:
-    (mine / "train.py").write_text(PROGRAM)
-    done = profile(tmp_path, "--json", mine / "train.py")
-    document = msgspec.json.decode(done.stdout, type=ProfileDocument)
-    assert "arguments" in done.stderr
-    assert document.steps == 20
-    assert any(row.lines for row in document.rows)
-
-
 def test_a_program_that_awaits_nothing_has_a_profile(tmp_path: Path) -> None:
     program = tmp_path / "train.py"
     program.write_text((ROOT / "tests/golden/kept/train.py").read_text())
@@ -128,6 +119,8 @@ def test_a_program_that_awaits_nothing_has_a_profile(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["steps"] == 3
+    # Its output leaves stdout to the document.
+    assert done.stderr.count("step ") == 3
     assert any(row["lines"] for row in found["rows"])
 
 
@@ -135,7 +128,6 @@ def test_a_program_that_awaits_nothing_has_a_profile(tmp_path: Path) -> None:
     ("program", "status", "reason"),
     [
         (WITHOUT_JAX, 0, "program-without-jax"),
-        ("not python at all", 1, "program-failed"),
         (
             "import jax\njax.config.update('jax_platforms', 'no')\njax.devices()",
             1,
@@ -163,7 +155,7 @@ def test_a_program_that_shows_nothing(
 
 
 @pytest.mark.skipif(
-    int(metadata.version("jax").split(".")[1]) < 7,
+    jax.__version_info__ < (0, 7),
     reason="a trace of this jax says neither devices nor, as it is by default, kernels",
 )
 def test_a_program_that_profiles_itself_does(mine: Path, tmp_path: Path) -> None:
@@ -258,22 +250,14 @@ def test_what_makes_no_sense(
 
 
 @pytest.mark.skipif(
-    int(metadata.version("jax").split(".")[1]) < 7,
+    jax.__version_info__ < (0, 7),
     reason="a trace of this jax says neither devices nor, as it is by default, kernels",
 )
-@pytest.mark.parametrize(
-    "typed",
-    [
-        "all_reduce:10000 --mesh 1x2@y",
-        "own.py:total --mesh 2 --arg f32[64,64]@x,-",
-    ],
-)
-def test_what_runs_on_several_devices_is_profiled_on_all(
-    tmp_path: Path, typed: str
-) -> None:
-    (tmp_path / "own.py").write_text("def total(x):\n    return x.sum()\n")
-    typed = typed.replace("own.py", str(tmp_path / "own.py"))
-    done = profile(tmp_path, *typed.split(), "--cpu-devices", 2, "--json")
+def test_what_runs_on_several_devices_is_profiled_on_all(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text("def total(x):\n    return x.sum()\n")
+    typed = "--mesh 2 --arg f32[64,64]@x,- --cpu-devices 2 --json"
+    done = profile(tmp_path, f"{own}:total", *typed.split())
     assert done.returncode == 0, done.stderr
     document = msgspec.json.decode(done.stdout, type=ProfileDocument)
     assert document.devices == ("cpu:0", "cpu:1")

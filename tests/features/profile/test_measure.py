@@ -162,19 +162,6 @@ def test_a_gap_says_what_the_host_did() -> None:
     assert did == {"trace": 4.0, "PjitFunction(loss)": 2.0}
 
 
-def test_a_compile_inside_is_named_with_its_function() -> None:
-    host = (
-        step(0, 0, 10),
-        event("PjitFunction(step)", ms(1), ms(6)),
-        event("PjitFunction(step)", ms(1), ms(6) - 5),
-        event("backend_compile_and_load", ms(3), ms(2)),
-    )
-    (compiled,) = cpu((on_cpu("dot.1", 7, 10),), host=host).compiles
-    assert compiled.function == "step"
-    assert compiled.seconds == pytest.approx(4e-3)
-    assert compiled.compile_seconds == pytest.approx(2e-3)
-
-
 def test_what_is_traced_again_and_found_in_a_cache_is_named() -> None:
     host = (
         step(0, 0, 10),
@@ -317,19 +304,22 @@ def test_a_copy_of_an_amd_gpu_is_a_copy_and_its_roof_is_published() -> None:
 
 
 def test_of_two_captures_in_a_folder_the_latest_is_named(tmp_path: Path) -> None:
-    file = Path(__file__).with_name("traces") / "tpu-v6e.xplane.pb.gz"
     for run in "2026_01_01", "2026_01_02":
         folder = tmp_path / "plugins/profile" / run
         folder.mkdir(parents=True)
-        (folder / "vm.xplane.pb").write_bytes(gzip.decompress(file.read_bytes()))
+        (folder / "vm.xplane.pb").write_bytes(trace("tpu-v6e"))
     note = profile.load(tmp_path).notes[0]
     assert note.facts == {"run": "2026_01_02", "runs": 2}
     assert words.text(note)
 
 
-def recorded(name: str) -> Profile:
+def trace(name: str) -> bytes:
     file = Path(__file__).with_name("traces") / f"{name}.xplane.pb.gz"
-    return profile.read(traces.read(gzip.decompress(file.read_bytes())), name)
+    return gzip.decompress(file.read_bytes())
+
+
+def recorded(name: str) -> Profile:
+    return profile.read(traces.read(trace(name)), name)
 
 
 def test_a_recorded_tpu_says_what_xprof_says_of_it() -> None:
@@ -391,55 +381,22 @@ def test_what_a_cuda_graph_runs_is_named_by_its_instructions() -> None:
     assert "kernels-unnamed" not in {note.code for note in found.notes}
 
 
-def fields(data: bytes) -> list[tuple[int, int, Any]]:
-    """The fields of a message, by their numbers, with no code of jaxtui's."""
-
-    def varint(place: int) -> tuple[int, int]:
-        value = shift = 0
-        while True:
-            value |= (data[place] & 127) << shift
-            if data[place] < 128:
-                return value, place + 1
-            place, shift = place + 1, shift + 7
-
-    found, place = list[tuple[int, int, Any]](), 0
-    while place < len(data):
-        key, place = varint(place)
-        if key & 7 == 0:
-            value, place = varint(place)
-            found.append((key >> 3, key & 7, value))
-            continue
-        size = 8
-        if key & 7 == 2:
-            size, place = varint(place)
-        found.append((key >> 3, key & 7, data[place : place + size]))
-        place += size
-    return found
-
-
-def all_of(data: bytes, number: int) -> list[Any]:
-    return [value for at, _, value in fields(data) if at == number]
-
-
-@pytest.mark.parametrize("name", ["gpu-block", "gpu-mlp", "gpu-scan"])
-def test_the_time_of_kernels_is_that_of_their_events(name: str) -> None:
-    file = Path(__file__).with_name("traces") / f"{name}.xplane.pb.gz"
-    spans = [
-        (all_of(line, 3)[0] * 1000 + start, length)
-        for plane in all_of(gzip.decompress(file.read_bytes()), 1)
-        if all_of(plane, 2)[0].startswith(b"/device:GPU")
-        for line in all_of(plane, 3)
-        for event in all_of(line, 4)
-        for start, length in [(sum(all_of(event, 2)), sum(all_of(event, 3)))]
-    ]
+@pytest.mark.parametrize(
+    ("name", "total", "busy"),
+    [
+        ("gpu-block", 1693.256e-6, 1677.764e-6),
+        ("gpu-mlp", 3730.097e-6, 3723.918e-6),
+        ("gpu-scan", 1789.67e-6, 1775.206e-6),
+    ],
+)
+def test_the_time_of_kernels_is_that_of_their_events(
+    name: str, total: float, busy: float
+) -> None:
+    """Sums of the events of their streams, and of what these cover."""
     found = recorded(name)
-    total = sum(each.total_seconds for each in found.kernels) * len(found.steps)
-    assert total == pytest.approx(1e-12 * sum(length for _, length in spans), abs=1e-9)
-    busy, until = 0, 0
-    for start, length in sorted(spans):
-        busy += max(0, start + length - max(start, until))
-        until = max(until, start + length)
-    assert sum(found.busy) == pytest.approx(1e-12 * busy, abs=1e-9)
+    seconds = sum(each.total_seconds for each in found.kernels) * len(found.steps)
+    assert seconds == pytest.approx(total, abs=1e-9)
+    assert sum(found.busy) == pytest.approx(busy, abs=1e-9)
 
 
 def test_a_kernel_that_two_instructions_share_is_both() -> None:
@@ -586,10 +543,7 @@ def test_results_take_the_place_of_what_was_donated(
     jax.__version_info__ < (0, 7),
     reason="a trace of this jax has no kernels by default",
 )
-@pytest.mark.parametrize("name", ["step", "other"])
-def test_a_donating_step_copies_nothing(
-    name: str, tmp_path: Path, monkeypatch: Any
-) -> None:
+def test_a_donating_step_copies_nothing(tmp_path: Path, monkeypatch: Any) -> None:
     file = tmp_path / "step.py"
     file.write_text(
         """
@@ -597,10 +551,6 @@ import functools, jax, jax.numpy as jnp
 
 @functools.partial(jax.jit, donate_argnums=0)
 def step(state, x):
-    return [jnp.sin(y) + x for y in state], x.sum()
-
-@functools.partial(jax.jit, donate_argnums=0)
-def other(state, x):
     return {"other": [jnp.sin(y) + x for y in state]}
 
 def make_args():
@@ -608,55 +558,10 @@ def make_args():
 """
     )
     monkeypatch.setattr(case, "LOOP_SECONDS", 0.01)
-    work = Profiling(case=running.own(name, file=str(file)), steps=2)
+    work = Profiling(case=running.own("step", file=str(file)), steps=2)
     (found,) = (one for one in case.run_profiling(work) if isinstance(one, Profile))
     assert {each.kind for each in found.kernels} == {"compute"}
     assert len(found.steps) == 2
-
-
-# A real trace of this jax.
-
-
-def layer(x: Any, w: Any) -> Any:
-    return jnp.tanh(x @ w)  # the layer
-
-
-@pytest.mark.skipif(
-    jax.__version_info__ < (0, 7),
-    reason="a trace of this jax has no kernels by default",
-)
-def test_kernels_have_the_lines_of_their_source(tmp_path: Path) -> None:
-    @jax.jit
-    def f(x: Any, w: Any) -> Any:
-        for _ in range(2):
-            x = layer(x, w)
-        return x.sum()
-
-    x = w = jnp.ones((128, 128))
-    f(x, w).block_until_ready()
-    jax.profiler.start_trace(str(tmp_path))
-    with jax.profiler.StepTraceAnnotation(STEP, step_num=0):
-        f(x, w).block_until_ready()
-    jax.profiler.stop_trace()
-    (file,) = traces.files(tmp_path)
-    found = profile.read(traces.load(file), "f")
-    adds_up(found)
-    products = [each for each in found.kernels if "dot" in each.category]
-    assert sum(each.count * (each.flops or 0) for each in products) >= 4 * 128**3
-    line = (
-        Path(__file__)
-        .read_text()
-        .splitlines()
-        .index("    return jnp.tanh(x @ w)  # the layer")
-    )
-    for each in products:
-        frames = [found.frames[at] for at in each.shares[0].stack]
-        assert (frames[0].file, frames[0].line) == (__file__, line + 1)
-        assert sum(share.part for share in each.shares) == pytest.approx(1)
-    if jax.__version_info__ >= (0, 8, 3):
-        functions = [found.frames[at].function for at in products[0].shares[0].stack]
-        assert functions[0] == "layer"
-        assert functions[1].endswith("f")
 
 
 # Recorded on a CPU: two annotated steps of a scan of tanh(x @ w), then a sort.
@@ -664,8 +569,7 @@ def test_kernels_have_the_lines_of_their_source(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["0.6.2", "0.8.3", "0.10.2", "0.12.0.1"])
 def test_traces_of_every_version_say_the_same(version: str) -> None:
-    file = Path(__file__).with_name("traces") / f"cpu-jax-{version}.xplane.pb.gz"
-    found = profile.read(traces.read(gzip.decompress(file.read_bytes())), version)
+    found = recorded(f"cpu-jax-{version}")
     adds_up(found)
     assert (found.jax or version, len(found.steps)) == (version, 2)
     # A parallel kernel lasts until its work is done.
@@ -690,44 +594,11 @@ def test_traces_of_every_version_say_the_same(version: str) -> None:
 # Damaged ones.
 
 
-def on_a_tpu() -> bytes:
-    names = {
-        f"%op.{i} = f32[8]": Named(
-            f"op.{i}", {"flops": i, "bytes_accessed": 7, "source_stack": "a.py:3:1"}
-        )
-        for i in range(5)
-    }
-    ran = tuple(
-        event(
-            f"%op.{i % 5} = f32[8]",
-            i * 100,
-            60,
-            device_offset_ps=i * 100,
-            device_duration_ps=60,
-        )
-        for i in range(40)
-    )
-    runs = tuple(event("jit_f(1)", i * 1000, 900, run_id=i) for i in range(4))
-    lines = (Line("XLA Modules", runs), Line("XLA Ops", ran))
-    host = (
-        event("PjitFunction(f)", 0, 50),
-        event("MemoryAllocation", 3, 0, bytes_allocated=5),
-        event("TransferToDevice", 5, 5, size=3),
-    )
-    peaks = {"peak_teraflops_per_second": 918.0}
-    return space(
-        Plane("/device:TPU:0", lines, names, peaks),
-        Plane("/host:CPU", (Line("python", host),)),
-    )
-
-
 @given(st.integers(0, 2**32), st.integers(1, 4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_a_damaged_trace_has_a_profile_or_none(seed: int, many: int) -> None:
     places = random.Random(seed)
-    recorded = Path(__file__).with_name("traces") / "cpu-jax-0.10.2.xplane.pb.gz"
-    whole = [gzip.decompress(recorded.read_bytes()), on_a_tpu()]
-    data = bytearray(places.choice(whole))
+    data = bytearray(trace(places.choice(["cpu-jax-0.10.2", "tpu-v6e"])))
     for _ in range(many):
         data[places.randrange(len(data))] = places.randrange(256)
     try:
