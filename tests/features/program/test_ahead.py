@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from msgspec.structs import replace
 
 from jaxtui.core.engine.server import LIBTPU_DEFAULTS, engine_environment
 from jaxtui.core.model import Case, Inspected, Inspection, Peak, Topology, WorkFailed
@@ -15,6 +16,7 @@ from jaxtui.machine.packages import libtpu_version
 from jaxtui.tasks import devices
 from jaxtui.tasks.errors import RefusedError
 from jaxtui.ui import words
+from tests.features.program.test_screen import inspected
 from tests.tasks.running import case, own
 
 V5E = Topology(name="v5e:2x4")
@@ -124,22 +126,8 @@ def test_the_bound_is_the_larger_of_the_two(
     found: tuple[float | None, str | None],
 ) -> None:
     peak = Peak(flops_per_second=rate, bytes_per_second=bandwidth, source="s")
-    changed = Inspected(
-        case=case("matmul", 64),
-        device_kind="",
-        trace_seconds=0.0,
-        lower_seconds=0.0,
-        compile_seconds=0.0,
-        flops=flops,
-        bytes=traffic,
-        program=inspect(case("matmul", 8)).program,
-        peak=peak,
-        steps=(),
-        jaxpr="",
-        stablehlo="",
-        hlo="",
-    )
-    assert changed.bound == found
+    changed = replace(inspected(case("matmul", 64)), flops=flops, bytes=traffic)
+    assert replace(changed, peak=peak).bound == found
 
 
 def test_the_environment_leaves_the_own_chips_alone() -> None:

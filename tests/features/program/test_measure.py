@@ -266,10 +266,6 @@ def test_op_by_op_a_few_steps_are_shown_and_of_many_the_program(
     assert found.program.kernels is not None
 
 
-def test_keys_are_arguments_too() -> None:
-    assert look(own("draw")).program.kernels
-
-
 @pytest.mark.parametrize(
     ("text", "phase", "line"),
     [

@@ -8,35 +8,16 @@ import msgspec
 import pytest
 
 from jaxtui.core.model import Device, Inspected, Peak
-from jaxtui.core.model.programs import Program, ProgramMemory
 from jaxtui.features.program import report as program
 from tests.fake_engine import tpu_devices
+from tests.features.program.test_screen import inspected
 from tests.records import case
 
-MEMORY = ProgramMemory(
-    arguments_bytes=8,
-    output_bytes=4,
-    temporaries_bytes=0,
-    aliased_bytes=0,
-    program_bytes=0,
-    peak_bytes=12,
-)
-PROGRAM = Program(kernels=2, instructions={"fusion": 2}, memory=MEMORY)
+SHOWN = inspected(case(device="tpu:0"))
+PROGRAM = msgspec.structs.replace(SHOWN.program, kernels=2, xla_transcendentals=None)
 PEAK = Peak(flops_per_second=1e12, bytes_per_second=1e12, source="docs")
-INSPECTED = Inspected(
-    case=case(device="tpu:0"),
-    device_kind="TPU v5 lite",
-    trace_seconds=1e-3,
-    lower_seconds=2e-3,
-    compile_seconds=0.1,
-    flops=2e9,
-    bytes=1e6,
-    program=PROGRAM,
-    peak=PEAK,
-    steps=(),
-    jaxpr="",
-    stablehlo="",
-    hlo="",
+INSPECTED = msgspec.structs.replace(
+    SHOWN, flops=2e9, bytes=1e6, program=PROGRAM, peak=PEAK
 )
 
 
