@@ -37,7 +37,7 @@ ENGINE = "jaxtui.core.engine.server"
 COMMAND = (sys.executable, "-m", "jaxtui")
 SCRIPT = (sys.executable, "-s")
 """Begins the command of a file that needs JAX and shall not find jaxtui."""
-OF_A_TEST = ("JAXTUI_", "PYTEST_")
+OF_A_TEST = ("JAXTUI_", "PYTEST_", "SLURM_")
 """Beginnings of variables that nothing reads while it is imported."""
 ALIKE = {
     "--requests",

@@ -9,7 +9,6 @@ import tracemalloc
 import msgspec
 import pexpect
 import pytest
-from msgspec.structs import replace
 
 from jaxtui.core import experiments, selection
 from jaxtui.core.experiments import MAXIMUM_CASES
@@ -61,7 +60,6 @@ def first_on(*devices: Device, cores: int | None = 2) -> Experiment:
     ("size", "dispatch", "work", "fitting"),
     [
         (1000, 1e-4, 20e-3, 1000),  # a VM with two cores
-        (1000, 1e-4, 2e-3, 1000),
         (1000, 1e-4, 1.9e-3, 1500),
         (4000, 125e-6, 537e-6, 8000),  # an H100
         (4000, 1.0, 1e-9, 16_384),  # the largest
@@ -98,19 +96,16 @@ def test_all_devices_are_each_of_them_and_all_at_once() -> None:
     assert [one.mode for one in typed] == [*PAIR]
 
 
-@pytest.mark.parametrize("typed", [None, "all"])
-def test_a_collective_runs_on_all_devices(typed) -> None:
-    devices = selection.parse_devices(typed, DEVICES) if typed else None
-    both = build(SizedOp("permute"), MATMUL, devices=devices)
-    (collective,) = (one for one in both.cases if one.op == "permute")
-    assert (collective.device, collective.params) == ("tpu:0-2", None)
-    meshed = build(SizedOp("permute"), MATMUL, mesh=selection.parse_mesh("1x3@y"))
+def test_a_collective_runs_on_all_devices() -> None:
+    permute = SizedOp("permute")
+    for devices in (None, selection.parse_devices("all", DEVICES)):
+        both = build(permute, MATMUL, devices=devices)
+        (collective,) = (one for one in both.cases if one.op == "permute")
+        assert (collective.device, collective.params) == ("tpu:0-2", None)
+    meshed = build(permute, MATMUL, mesh=selection.parse_mesh("1x3@y"))
     assert [one.params for one in meshed.cases] == [{"mesh": "1x3", "axes": "y"}, None]
-
-
-def test_a_mesh_that_does_not_fit_is_told() -> None:
-    experiment = build(SizedOp("permute"), mesh=selection.parse_mesh("3x4"))
-    (remark,) = experiments.refusals(experiment, CATALOGUE)
+    misfit = build(permute, mesh=selection.parse_mesh("3x4"))
+    (remark,) = experiments.refusals(misfit, CATALOGUE)
     assert remark.code == "mesh-misfit"
 
 
@@ -198,10 +193,6 @@ def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) ->
     ("experiment", "text"),
     [
         (
-            first_on(device("cpu:0")),
-            "matmul 1000 float32 jit on cpu:0 and NumPy, about 6 s",
-        ),
-        (
             first_on(*DEVICES),
             "matmul 8192 bfloat16 jit on tpu:0 and NumPy float32, about 8 s",
         ),
@@ -221,7 +212,6 @@ def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) ->
             "matmul 1000 float32 jit on tpu:0 and NumPy and TensorFlow, 3 cases, about"
             " 14 s",
         ),
-        (build(modes=("numpy",)), "matmul 1000 float32 numpy, about 10 s"),
     ],
 )
 def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
@@ -236,22 +226,12 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
     [
         (build(), False, "1 case, about 13 s"),
         (
-            build(sizes=range(100)),
-            True,
-            "100 sizes = 100 cases, about 6.67 min",
-        ),
-        (
             build(sizes=range(101), budget=5.0),
             True,
             "101 sizes = 101 cases, about 5.13 min, 50 ms of turns for each",
         ),
         # Who has typed how long it may take need not be told.
         (build(budget=3600.0), False, "1 case, about 60 min"),
-        (
-            build(MATMUL, SELU, sizes=range(40), dtypes=THREE, modes=(*PAIR, "numpy")),
-            True,
-            "2 ops × 40 sizes × 3 dtypes × 3 modes = 720 cases, about 38 min",
-        ),
         (
             build(SizedOp("matmul", (1, 2, 3)), SELU, sizes=(5, 6), modes=PAIR),
             False,
@@ -265,11 +245,6 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
             " 500 cases in all, about 29.2 min",
         ),
         (
-            build(sizes=range(5000), modes=PAIR),
-            True,
-            "5,000 sizes × 2 modes = 10,000 cases, about 11 h",
-        ),
-        (
             Experiment(
                 cases=(
                     matmul(op="own", size=1, dtype=""),
@@ -278,11 +253,6 @@ def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
             ),
             False,
             "7 pairs of size and dtype for 2 ops = 7 cases, about 31 s",
-        ),
-        (
-            build(sizes=(1, 2), processes=10),
-            False,
-            "2 sizes = 2 cases, about 80 s plus 10 starts of JAX",
         ),
         (
             build(sizes=(1, 2), processes=10, budget=40.0),
@@ -300,9 +270,8 @@ def test_what_multiplies_is_said_and_much_is_asked_about(
 
 
 def test_a_long_run_is_asked_about_whatever_it_consists_of() -> None:
-    long = experiments.Extent(cases=1, seconds=301.0)
-    assert long.is_large
-    assert not replace(long, seconds=300.0).is_large
+    for seconds in (300.0, 301.0):
+        assert experiments.Extent(cases=1, seconds=seconds).is_large == (seconds > 300)
 
 
 def test_what_explodes_is_refused_before_a_case_is_made() -> None:
@@ -352,26 +321,19 @@ def test_without_a_terminal_a_long_run_needs_yes(
     assert len(engine.works[0].cases) > 200
 
 
-@pytest.mark.parametrize(
-    ("typed", "then"),
-    [
-        ("\x04", "Nothing was measured."),
-        # What follows is a run like any other.
-        ("y\r", "quick · float32"),
-    ],
-)
-def test_on_a_terminal_a_long_run_is_asked_about(typed: str, then: str) -> None:
+def test_on_a_terminal_a_long_run_is_asked_about() -> None:
     sizes = ",".join(map(str, range(1, 102)))
-    few = ("quick", "--size", sizes, "--budget", "1", "--no-history")
+    words = ("bench", "quick", "--size", sizes, "--budget", "1", "--no-history")
     with pexpect.spawn(
         sys.executable,
-        ["-m", "jaxtui", "bench", *few, "--python", FAKE_PYTHON],
+        ["-m", "jaxtui", *words, "--python", FAKE_PYTHON],
         encoding="utf-8",
         dimensions=(40, 200),
         timeout=LIMIT_SECONDS,
     ) as child:
         child.expect(r"101 sizes.* = \d+ cases.* Go on\?")
-        child.send(typed)
-        child.expect(then)
+        child.send("y\r")
+        # What follows is a run like any other.
+        child.expect("quick · float32")
         child.expect(pexpect.EOF)
-    assert child.exitstatus == (typed == "\x04")
+    assert child.exitstatus == 0

@@ -55,14 +55,7 @@ from jaxtui.core.state import (
 )
 from jaxtui.features.bench import report as bench
 from jaxtui.ui.app.state import EMPTY, State
-from tests.fake_engine import (
-    HOST,
-    OPS,
-    cpu_devices,
-    measurement,
-    sampled,
-    tpu_devices,
-)
+from tests.fake_engine import HOST, OPS, cpu_devices, measurement, sampled, tpu_devices
 from tests.records import case, told
 
 JIT, NUMPY = case(), case("numpy")
@@ -103,11 +96,8 @@ def test_an_engine_that_is_ready_holds_its_devices_until_it_is_released() -> Non
 def test_an_engine_that_fails_or_dies_is_down_until_the_next_is_ready() -> None:
     failed = EngineFailed(remark=told("Held.", "Wait."))
     state = after(failed)
-    assert (state.engine, state.failed, state.message) == (
-        "failed",
-        failed,
-        failed.remark,
-    )
+    assert (state.engine, state.failed) == ("failed", failed)
+    assert state.message == failed.remark
     assert after(DIED).engine == "released"
     state = after(ON_CPU, state=state)
     assert (state.engine, state.failed) == ("ready", None)
@@ -153,13 +143,11 @@ def test_what_is_to_be_known_of_the_machine(
     assert (said.code if isinstance(said, Remark) else said) == message
 
 
-def test_what_was_read_is_not_said_again() -> None:
+def test_what_an_engine_says_at_its_start_is_said_once_and_of_itself() -> None:
     read = replace(after(Noticed(findings=(BAD, HINT))), message="")
     again = Ready(host=HOST, devices=cpu_devices(), ops=OPS, findings=(BAD, HINT))
     assert after(again, state=read).message == ""
-
-
-def test_what_an_engine_said_at_its_start_is_not_said_of_the_next() -> None:
+    # Nor of the next engine.
     state = after(Noticed(findings=(), hardware="8 TPU v5e chips"), LIBRARY)
     assert (state.start.hardware, len(state.start.logged)) == ("8 TPU v5e chips", 1)
     hello = Envelope(generation=2, run=None, event=Hello(pid=2, ops=OPS))
@@ -280,29 +268,22 @@ def test_other_devices_have_other_roofs() -> None:
     assert "roofs" not in state.jobs
 
 
-def test_a_host_that_is_gone_is_named_after_the_run_too() -> None:
-    gone = EngineDied(returncode=1, remark=Remark("host-left", {"process": 1}))
-    compiling = PhaseStarted(index=0, phase="compile")
-    for died in (gone, DIED):
-        state = after(compiling, state=began(JIT, NUMPY), run=1)
-        state = after(died, state=state)
-        ended = RunFinished(outcome="crashed", elapsed_seconds=3.0)
-        state = after(ended, state=state, run=1)
-        assert (state.message == died.remark) == (died is gone)
-        assert state.run is not None
-        assert [bench.status(one) for one in state.run.cases] == ["not run"] * 2
-
-
-def test_what_had_arrived_stays_when_the_engine_dies() -> None:
-    state = after(sampled(0, JIT, 0), state=began(JIT, NUMPY), run=1)
-    state = after(DIED, state=state)
-    assert (state.engine, state.message) == ("released", DIED.remark)
+@pytest.mark.parametrize("gone", [False, True])
+def test_what_had_arrived_stays_when_the_engine_dies(gone: bool) -> None:
+    left = EngineDied(returncode=1, remark=Remark("host-left", {"process": 1}))
+    died = left if gone else DIED
+    compiling = PhaseStarted(index=1, phase="compile")
+    state = after(sampled(0, JIT, 0), compiling, state=began(JIT, NUMPY), run=1)
+    state = after(died, state=state)
+    assert (state.engine, state.message) == ("released", died.remark)
     assert state.run.cases[0].ready.points
     finished = RunFinished(outcome="crashed", elapsed_seconds=3.0)
     state = after(finished, state=state, run=1)
+    # A host that is gone is named after the run, too.
+    assert (state.message == died.remark) is gone
     first, second = state.run.cases
     assert first.measurement.stopped == "crashed"
-    assert (first.status, second.status) == ("done", "not run")
+    assert (first.status, bench.status(second)) == ("done", "not run")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +13,6 @@ from tests.processes import FAKE_PYTHON, Running, documents
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="reads /proc"
 )
-
-FINISHED = {"target", "budget", "noise floor"}
-
-FATAL = """
-import os
-def fatal(x):
-    os.kill(os.getpid(), 9)
-"""
 
 
 def run(*arguments: str) -> Running:
@@ -50,26 +41,22 @@ def test_a_check_judges_no_test_by_the_death_of_its_engine() -> None:
     assert (lost["test"], lost["verdict"]) == ("bandwidth", "skipped")
 
 
-def test_a_bench_keeps_what_no_engine_died_over() -> None:
-    Path("fatal.py").write_text(FATAL)
-    command = run(
-        *("bench", "fatal.py:fatal", "selu:100", "--arg", "f32[8]", "--budget", "1")
-    )
+def test_a_bench_keeps_what_no_engine_died_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("FAKE_OPS", "kill,stuck,quick")
+    cases = ("kill:2", "stuck:2", "quick:1", "--mode", "jit")
+    command = run("bench", *cases, "--python", FAKE_PYTHON)
+    # The first kills its engine; that of the second is killed from outside.
+    command.until("SIGKILL")
+    command.kill_engine("turns", "SIGKILL")
     found = document(command, 1)
     assert not found["complete"]
     (kept,) = found["measurements"]
-    assert (kept["case"]["op"], kept["stopped"] in FINISHED) == ("selu", True)
-    (failure,) = found["failures"]
-    assert failure["case"]["op"].endswith("fatal.py:fatal")
-    assert "SIGKILL" in failure["error"]
-
-
-def test_a_kill_from_outside_costs_the_case_whose_turn_it_was() -> None:
-    command = run("bench", "matmul:256", "selu:1e6", "--budget", "2")
-    command.kill_engine("sampling", "SIGKILL")
-    found = document(command, 1)
-    assert [len(found[kind]) for kind in ("measurements", "failures")] == [1, 1]
-    assert {one["stopped"] for one in found["measurements"]} <= FINISHED
+    assert (kept["case"]["op"], kept["stopped"]) == ("quick", "target")
+    failed = {one["case"]["op"]: one["error"] for one in found["failures"]}
+    assert failed.keys() == {"kill", "stuck"}
+    assert all("SIGKILL" in error for error in failed.values())
 
 
 def test_an_engine_that_is_killed_before_it_is_ready_is_exit_3() -> None:

@@ -13,14 +13,14 @@ from tests.processes import python
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks as it imports")
 
 COPIED = """
-import json, os, signal, sys
+import itertools, json, os, signal, sys
 from jaxtui.__main__ import main
 # Whoever starts the tests in the background has it ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-codes, program = [], os.getpid()
+codes, program, moments = [], os.getpid(), itertools.count()
 
 def copy(event, arguments):
-    if event != "import" or os.getpid() != program:
+    if event != "import" or os.getpid() != program or next(moments) % 3:
         return
     if child := os.fork():
         codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -35,12 +35,12 @@ if os.getpid() != program:
 with open("codes.json", "w") as file:
     json.dump(codes, file)
 """
-"""A start of which a copy is interrupted at each import."""
+"""A start of which a copy is interrupted at every third import."""
 
 
-def test_ctrl_c_at_any_import_ends_it_without_a_word() -> None:
+def test_ctrl_c_at_an_import_ends_it_without_a_word() -> None:
     ended = python("-c", COPIED)
     codes = json.loads(Path("codes.json").read_text())
-    assert len(codes) > 50
+    assert len(codes) > 20
     assert set(codes) == {130}
     assert ended.stderr == ""

@@ -114,7 +114,6 @@ def test_without_jit_numpy_is_measured_and_jax_refused() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "command"),
     [
-        ("JAX_DISABLE_JIT", "1", "bench matmul:32 --json"),
         ("JAX_DEBUG_NANS", "1", "check"),
         ("JAX_TRANSFER_GUARD", "disallow", "learn clock"),
     ],
