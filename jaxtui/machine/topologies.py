@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from jaxtui.core.model import Device, SelectionError, Topology
+from jaxtui.core.model import Device, Topology
 from jaxtui.machine.packages import libtpu_version
 
 INSTALL = 'pip install "jaxtui[topology]"'
@@ -100,23 +100,14 @@ _LAYOUT = re.compile(r"(\w[\w ]*)[:=_](\d+(x\d+)*)(_twisted|_untwisted)?")
 """What libtpu takes for a name: a family and its chips per dimension."""
 
 
-def typed(text: str) -> str:
-    """Return a name that was recorded, or that libtpu may know.
-
-    Raises:
-        SelectionError: It is neither. A family that jaxtui does not know is libtpu's to
-            judge, where that is installed.
+def may_be(text: str) -> bool:
+    """Return whether a name was recorded, or may be libtpu's: a family that jaxtui does
+    not know is libtpu's to judge, where that is installed.
     """
     name = text.strip().lower()
     layout = _LAYOUT.fullmatch(name)
-    known = layout and (layout[1] in _BY_NAME or libtpu_version())
-    if not known and name not in _RECORDED:
-        families = ", ".join(family.own for family in FAMILIES)
-        raise SelectionError(
-            f'"{text}" is no TPU topology: write a family ({families}) and its chips'
-            f" per dimension, as in v5e:2x4, or one of {', '.join(names())}."
-        )
-    return text
+    family = layout and (layout[1] in _BY_NAME or libtpu_version())
+    return bool(family) or name in _RECORDED
 
 
 def parse(text: str) -> Topology:

@@ -197,7 +197,7 @@ def _queued(name: str, index: int, run: Job, ratio: Interval) -> str:
         fmt.ratio(max(queued, 1 / queued)),
         "faster" if queued > 1 else "slower",
     )
-    return f"; queued, {name} is {times} {than}"
+    return f"; pipelined, {name} is {times} {than}"
 
 
 def _times_faster(ratio: Interval) -> str:
@@ -478,8 +478,8 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
     cells: list[Line]
     flops = any(m.flops_per_second for m in timed)
     moved = any(m.bytes_per_second and not m.flops_per_second for m in timed)
-    # What JAX computes beside NumPy is timed queued; ``ready`` stands in the same row.
-    queued = "queued " if any(m.pipelined_seconds for m in timed) else ""
+    # What JAX computes beside NumPy is pipelined; ``ready`` stands in the same row.
+    pipelined = ["pipelined"] if any(m.pipelined_seconds for m in timed) else []
     if flops and moved:
         rates = [
             fmt.speed(m.flops_per_second, m.bytes_per_second) if m else ""
@@ -489,7 +489,8 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
         cells = [
             (Span(text, rate_role(m)),) for m, text in zip(measured, texts, strict=True)
         ]
-        return Column(f"{queued}rate", cells, rank=3, right=True, least=12, key="rate")
+        head = " ".join(pipelined) or "rate"  # its cells have their units
+        return Column(head, cells, rank=3, right=True, least=12, key="rate")
     unit = units.bytes if moved else units.flops
     values = [
         (m.bytes_per_second if moved else m.flops_per_second) if m else None
@@ -501,7 +502,9 @@ def _rates(measured: Sequence[Measurement | None], units: fmt.Units) -> Column:
             cells.append((Span(unit.text(value), rate_role(m)),))
         else:
             cells.append((Span(fmt.ABSENT, "muted"),) if m and m.ready else ())
-    head = f"{queued}{unit.name or 'rate'}" if flops or moved else "FLOP/s"
+    head = "FLOP/s"
+    if flops or moved:
+        head = " ".join(filter(None, (*pipelined, unit.name))) or "rate"
     return Column(head, cells, rank=3, right=True, least=7, key="rate")
 
 

@@ -48,7 +48,7 @@ BEFORE = """\
 [b]timed many times, in turns[/b]
   [$lane-host]dispatch  ▍[/]                until the call returns
   [$lane-device]ready     ████████████[/]     until the result arrives
-  [$lane-device 60%]pipelined ██████████▌[/]      per queued call
+  [$lane-device 60%]pipelined ██████████▌[/]      per call of a burst
   [$numpy]NumPy     ████████████████████████████[/]
 
 [b]once per case[/b]  transfer · trace · lower · compile · first run · fetch

@@ -260,7 +260,7 @@ def comparison(case: CaseState, numpy: CaseState | None) -> tuple[Bar, ...]:
         truth.append(str(fmt.ends(measured.ready)) if several else "one round")
         queued = measured.flops_per_second
         if queued and queued > CLOSE * (per_call.flops_per_second or queued):
-            truth.append(f"queued {fmt.rate(queued)}")
+            truth.append(f"pipelined {fmt.rate(queued)}")
         digits = fmt.digits_known(measured.ready.interval)
         vague = measured.ready.vague
         bars[1] = Bar("truth", clocks.work, "device", digits, tuple(truth), vague=vague)

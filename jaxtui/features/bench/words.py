@@ -33,8 +33,8 @@ def _throttled(facts: Facts) -> str:
     turns, loaded = fmt.seconds(facts["turns"]), fmt.seconds(facts["loaded"])
     change = "slows down" if facts["loaded"] > facts["turns"] else "speeds up"
     return (
-        f"The device {change} under load: a queued call takes {turns} in short turns,"
-        f" {loaded} after 0.3 s of work without a pause."
+        f"The device {change} under load: a pipelined call takes {turns} in short"
+        f" turns, {loaded} after 0.3 s of work without a pause."
     )
 
 
@@ -258,7 +258,7 @@ WORDS: dict[str, Words] = {
         "sustained load",
         _throttled,
         "",
-        "a queued call takes longer or shorter under load",
+        "a pipelined call takes longer or shorter under load",
     ),
     "drift": Words("", _drift, "", "the machine changed its speed during the run"),
     "bimodal": Words(
@@ -274,7 +274,7 @@ WORDS: dict[str, Words] = {
         " time includes that transfer.",
     ),
     "queue-full": Words(
-        "full queue", _queue_full, "", "the queued time includes waiting for room"
+        "full queue", _queue_full, "", "the pipelined time includes waiting for room"
     ),
     "inline": Words(
         "inline",
@@ -293,7 +293,7 @@ WORDS: dict[str, Words] = {
     ),
     "host-bound": Words(
         "",
-        "Dispatch takes {dispatch:s} and a queued call {queued:s}, so dispatch"
+        "Dispatch takes {dispatch:s} and a pipelined call {queued:s}, so dispatch"
         " hides the device's own time. No rate is shown.",
         "",
         "dispatch takes about as long as the work, so no rate",

@@ -12,7 +12,7 @@ from jaxtui.machine import topologies
 from jaxtui.ui.commands import CannotRun
 from jaxtui.ui.commands.common import Common, engine_flags, named, valued
 from jaxtui.ui.commands.engine import Driver, refused_topology
-from jaxtui.ui.commands.options import Parsed, json_flag
+from jaxtui.ui.commands.options import TOPOLOGY, json_flag
 from jaxtui.ui.commands.output import close, rendered
 from jaxtui.ui.commands.terminal import say
 from jaxtui.ui.findings import finding_text
@@ -23,7 +23,7 @@ from jaxtui.ui.findings import finding_text
     "--topology",
     "NAME",
     "A TPU instead of this machine: v5litepod-16 or v5e:4x8.",
-    type=Parsed("topology", topologies.typed, topologies.names()),
+    type=TOPOLOGY,
 )
 @json_flag
 @engine_flags

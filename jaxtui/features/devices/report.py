@@ -245,7 +245,7 @@ def _rates(
     ]
     return (
         Column(head, cells, rank=3, right=True, key="rate"),
-        Column("queued calls of", of, key="of", rank=9),
+        Column("pipelined calls of", of, key="of", rank=9),
     )
 
 

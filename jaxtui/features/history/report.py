@@ -134,7 +134,7 @@ def columns(rows: Sequence[Row], *, ids: bool = False) -> list[Column]:
     heads = {
         "ready": f"ready {times.name}".rstrip(),
         # Beside ``ready``, whose rate it is not.
-        "rate": "queued rate",
+        "rate": "pipelined",
     }
     longest = max(map(len, ("op", *(cells["op"] for cells in labels))))
     return [

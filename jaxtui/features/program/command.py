@@ -10,15 +10,14 @@ from jaxtui.core.model.programs import LIMIT_SECONDS
 from jaxtui.core.model.remark import SelectionError
 from jaxtui.core.text import join_painted
 from jaxtui.features.program import report as program
-from jaxtui.machine import topologies
 from jaxtui.ui import words
 from jaxtui.ui.commands import CASE_FAILED, FINE, CannotRun
 from jaxtui.ui.commands.common import Common, engine_flags, named, valued
 from jaxtui.ui.commands.engine import Driver, refused_topology
 from jaxtui.ui.commands.options import (
     LIMIT,
+    TOPOLOGY,
     Cases,
-    Parsed,
     json_flag,
     mesh,
     one_device,
@@ -58,7 +57,7 @@ from jaxtui.ui.commands.terminal import say
     "--topology",
     "NAME",
     "Compile for a TPU that is not here: v5e:2x4, v4:2x2x1, v6e-8.",
-    type=Parsed("topology", topologies.typed, topologies.names()),
+    type=TOPOLOGY,
 )
 @own_arguments
 @mesh

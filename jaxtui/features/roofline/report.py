@@ -171,13 +171,13 @@ def columns(run: Job, places: Sequence[Place | None], room: int) -> list[Column]
     def column(key: str, head: str, **more: Any) -> Column:
         return Column(head, [row.get(key, ()) for row in rows], **more, key=key)
 
-    queued = f"queued {unit.name or 'rate'}"  # unlike ``ready`` beside it
+    head = f"pipelined {unit.name}".rstrip()  # unlike ``ready`` beside it
     return [
         column("letter", "", least=1),
         *names(run),
         ready_column(run),
         column("intensity", "flops/byte", rank=2, right=True),
-        column("rate", queued, rank=1, right=True, least=7),
+        column("rate", head, rank=1, right=True, least=7),
         column("share", "of roof", right=True),
         column("bar", "", rank=3, least=room),
         column("limit", "limited by", least=14, grows=True),

@@ -53,7 +53,7 @@ GLOSSARY = {
     "ready": "time per call until block_until_ready returns: the whole work",
     "interval": "95 % confidence interval of the median; of under 6 rounds, min–max",
     "dispatch": "time until the call returns: all that a naive stopwatch sees",
-    "pipelined": "time per call of a queued burst: the throughput clock",
+    "pipelined": "of calls in a burst that is awaited once: the throughput clock",
     "rate": "work per second: FLOP/s, or B/s for ops that only move bytes",
     "peak": "the rate as a share of the chip's published peak",
     "× NumPy": "how many times faster than NumPy",

@@ -30,6 +30,7 @@ from jaxtui.core.model import (
 from jaxtui.core.model.mesh import Mesh
 from jaxtui.core.model.own import is_own
 from jaxtui.core.selection import SizedOp
+from jaxtui.machine import topologies
 from jaxtui.ui import words
 from jaxtui.ui.commands import CannotRun
 from jaxtui.ui.commands.common import Decorator, Whole, flag, valued
@@ -97,6 +98,18 @@ def _one(
     return Parsed(noun, lambda text: only(parse(text), noun), known)
 
 
+def _topology(text: str) -> str:
+    if not topologies.may_be(text):
+        families = ", ".join(family.own for family in topologies.FAMILIES)
+        raise SelectionError(
+            f'"{text}" is no TPU topology: write a family ({families}) and its chips'
+            " per dimension, as in v5e:2x4, or one of"
+            f" {', '.join(topologies.names())}."
+        )
+    return text
+
+
+TOPOLOGY = Parsed("topology", _topology, topologies.names())
 SIZES = Parsed("sizes", selection.parse_sizes)
 DTYPE_LIST = Parsed("dtypes", selection.parse_dtypes, DTYPES)
 INPUTS_LIST = Parsed("places", selection.parse_inputs, INPUTS)

@@ -151,9 +151,9 @@ def test_rates_are_in_one_unit_where_all_count_the_same() -> None:
     assert all(text.replace(".", "").isdigit() for text in column(found, "rate"))
     moved = done(JIT, flops_per_second=None, bytes_per_second=2e9)
     mixed = table(run_of(fast, moved))
-    assert head(mixed, "rate") == "queued rate"
+    assert head(mixed, "rate") == "pipelined"
     assert column(mixed, "rate")[1] == "2.00 GB/s"
-    assert head(table(run_of(moved)), "rate") == "queued GB/s"
+    assert head(table(run_of(moved)), "rate") == "pipelined GB/s"
     awaited = done(NUMPY, flops_per_second=None, bytes_per_second=2e9)
     assert head(table(run_of(awaited)), "rate") == "GB/s"
 

@@ -115,7 +115,7 @@ def test_time_and_rate_of_a_line_are_of_one_clock() -> None:
     case = done(JIT, flops=2e9, flops_per_second=54e9, peak=None, **times)
     truth = drawn(case, width=116)[1]
     assert "25.0 GFLOP/s" in truth
-    assert "queued 54.0 GFLOP/s" in truth
+    assert "pipelined 54.0 GFLOP/s" in truth
     assert "25.0 GFLOP/s" in bench.headline(run_of(case)).plain
     host_bound = done(JIT, flops=2e9, flops_per_second=None, **times)
     assert "FLOP/s" not in bench.headline(run_of(host_bound)).plain
@@ -126,9 +126,9 @@ def test_a_headline_says_nothing_against_the_rates_beside_it() -> None:
     times = {"ready": records.summary(80e-3, 0.02), "pipelined_seconds": 40e-3}
     said = bench.headline(run_of(done(JIT, **times), numpy)).plain
     assert said.startswith("NumPy is 1.3× faster than JAX")
-    assert said.endswith("; queued, JAX is 1.5× faster.")
+    assert said.endswith("; pipelined, JAX is 1.5× faster.")
     times["pipelined_seconds"] = 78e-3
-    assert "queued" not in bench.headline(run_of(done(JIT, **times), numpy)).plain
+    assert "pipelined" not in bench.headline(run_of(done(JIT, **times), numpy)).plain
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ ROWS = (
 def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
     table = Rows(history.columns(ROWS), gap=1)
     heads = [column.head.split()[0] for column, _ in fitting(table.columns, width, 1)]
-    assert heads == names.replace("rate", "queued").split()
+    assert heads == names.replace("rate", "pipelined").split()
     lines = written(table, width).split("\n")[1:]
     assert len(lines) == len(ROWS)
     assert max(map(len, lines)) <= width
@@ -79,7 +79,7 @@ def test_figures_are_written_as_in_a_bench() -> None:
     fast = row(op="selu", ready=12e-6, ci_low=11.9e-6, ci_high=12.2e-6)
     assert column("ready", row(), fast) == ("ready", "2.00 ms", "12.0 µs")
     moved = row(flops_per_second=None)
-    assert column("queued", row(), moved)[1:] == ("1.00 TFLOP/s", "1.00 GB/s")
+    assert column("pipelined", row(), moved)[1:] == ("1.00 TFLOP/s", "1.00 GB/s")
     assert column("ready", row(ready=None))[1] == "—"
     assert column("host", *near) == ()  # all share it
 
@@ -108,7 +108,7 @@ def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
         entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=one)
         assert history.report(entry).headline.spans[0].style == role
     rows = [row(ci_low=1e-3, ci_high=high) for high in (1.9e-3, 2.1e-3)]
-    for head in ("ready", "queued"):
+    for head in ("ready", "pipelined"):
         (cells,) = (x.cells for x in history.columns(rows) if x.head.startswith(head))
         shown, vague = map(as_text, cells)
         assert "unknown" not in map(str, [shown.style, *(s.style for s in shown.spans)])
