@@ -34,7 +34,7 @@ DOUBT_SECONDS = 0.5
 """The longest expected duration, in seconds, of a single call of a larger trial."""
 
 TRIALS = 6
-TRIAL_SECONDS = 0.2
+TRIAL_SECONDS = 1.0
 """Seconds after which a trial of the smaller case ends, if its calls don't end it."""
 
 
