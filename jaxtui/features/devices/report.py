@@ -371,7 +371,7 @@ def facts(
     for title, pairs in groups(device, host).items():
         rule = "─" * (width - len(title) - 1)
         table = Table.grid(padding=(0, 2, 0, 0))
-        table.add_column(style="muted", max_width=max(20, width // 2), overflow="fold")
+        table.add_column(style="muted", max_width=max(22, width // 2), overflow="fold")
         table.add_column(overflow="fold")
         for name, value in pairs:
             table.add_row(styled(name), styled(value))
