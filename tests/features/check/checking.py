@@ -34,6 +34,8 @@ def sound(check: Check, device: str = "", **trouble: object) -> list[Event]:
     ]
 
 
-def with_trouble(test: str, device: str, **trouble: object) -> Script:
-    """Everything is sound but one reading."""
-    return lambda check: sound(check, device if check.test == test else "", **trouble)
+def with_trouble(test: str | None, device: str, **trouble: object) -> Script:
+    """Everything is sound but one reading, or all of a device."""
+    return lambda check: sound(
+        check, device if test in (None, check.test) else "", **trouble
+    )

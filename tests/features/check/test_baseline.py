@@ -67,20 +67,18 @@ def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
             baselines.load(str(one))
 
 
+V5 = "1 × TPU v5 lite"
+
+
 @pytest.mark.parametrize(
     ("before", "now", "differs"),
     [
         (tpus(2), tpus(2), None),
         (tpus(2), tpus(4), ("devices", "2 × TPU v5 lite", "4 × TPU v5 lite")),
-        (tpus(1), [device(0, "TPU v4")], ("devices", "1 × TPU v5 lite", "1 × TPU v4")),
+        (tpus(1), [device(0, "TPU v4")], ("devices", V5, "1 × TPU v4")),
+        (cpus(2), cpus(2, False), ("devices", "2 × cpu (simulated)", "2 × cpu")),
         (
-            cpus(2),
-            cpus(2, simulated=False),
-            ("devices", "2 × cpu (simulated)", "2 × cpu"),
-        ),
-        (
-            [device(0, "H100", "cuda")],
-            [device(0, "H100", "rocm")],
+            *([device(0, "H100", "cuda")], [device(0, "H100", "rocm")]),
             ("platform", "cuda", "rocm"),
         ),
     ],
@@ -93,7 +91,6 @@ def test_other_devices(before: Any, now: Any, differs: Any) -> None:
 @pytest.mark.parametrize(
     ("devices", "changed", "differ"),
     [
-        (cpus(), {"cpu_model": "EPYC"}, 1),
         (cpus(), {"cpu_model": "EPYC", "cpu_count": 64}, 2),
         (cpus(), {"cpu_model": None, "cpu_count": None}, 0),
         (cpus(), {"hostname": "another"}, 0),

@@ -37,55 +37,35 @@ def test_every_test_is_run_once_on_all_devices_of_this_process(capsys) -> None:
         id=9, platform="cpu", device_kind="cpu", process_index=1, addressable=False
     )
     finding = told("It is slow.", severity="info")
-    fake = engine(devices=(*cpu_devices(2), theirs), findings=(finding,))
-    assert run(fake) == 0
-    out, err = capsys.readouterr()
-    assert [check.test for check in fake.works] == list(examination.of_level("quick"))
-    assert {(check.devices, check.level) for check in fake.works} == {
-        (("cpu:0", "cpu:1"), "quick")
-    }
-    assert "1 other process" in out
-    assert "It is slow." in out
-    assert not err
-    assert out.startswith(" PASS ")
-    assert "close" in fake.calls
-    fake = engine(findings=(finding,))
-    assert run(fake, "--level", "full", "--device", "cpu:1", "--json") == 0
-    assert {(check.devices, check.level) for check in fake.works} == {
-        (("cpu:1",), "full")
-    }
-    out, err = capsys.readouterr()
-    document = json.loads(out)
-    assert document["level"] == "full"
-    assert "It is slow." in [note["text"] for note in document["notes"]]
-    assert not err
+    for flags, devices, level in (
+        ((), ("cpu:0", "cpu:1"), "quick"),
+        (("--level", "full", "--device", "cpu:1"), ("cpu:1",), "full"),
+    ):
+        fake = engine(devices=(*cpu_devices(2), theirs), findings=(finding,))
+        assert run(fake, *flags) == 0
+        out, err = capsys.readouterr()
+        tests = [x for x in examination.of_level(level) if x != "collectives"]
+        assert [check.test for check in fake.works] == tests
+        assert {(x.devices, x.level) for x in fake.works} == {(devices, level)}
+        assert all(one in out for one in ("1 other process", "It is slow."))
+        assert (out[:6], err) == (" PASS ", "")
+        assert "close" in fake.calls
 
 
 @pytest.mark.parametrize(
-    ("trouble", "word", "code"),
+    ("test", "trouble", "word", "code"),
     [
-        (doubted(), "low", 1),
-        ({"expected": expected(200e12), "measured": 300e12}, "impossible", 2),
+        ("memory", doubted(), "LOW", 1),
+        ("memory", {"expected": expected(1e9), "unit": "flop/s"}, "IMPOSSIBLE", 2),
+        (None, skipped(), "SKIPPED", 3),
     ],
 )
-def test_the_exit_code_and_the_last_line_are_the_verdict(
-    capsys, trouble: dict[str, object], word: str, code: int
+def test_the_exit_code_and_the_first_word_are_the_verdict(
+    capsys, test: str | None, trouble: dict[str, object], word: str, code: int
 ) -> None:
-    fake = engine(with_trouble("bandwidth", "cpu:0", **trouble))
+    fake = engine(with_trouble(test, "cpu:0", **trouble))
     assert run(fake, "--device", "cpu:0") == code
-    first = capsys.readouterr().out.splitlines()[0]
-    assert first.split()[:2] == [word.upper(), "cpu:0"]
-
-
-def test_where_nothing_could_be_tested_it_could_not_run(capsys) -> None:
-    def nothing(check: Check) -> list[Event]:
-        return sound(check, "cpu:0", **skipped())
-
-    assert run(engine(nothing), "--device", "cpu:0") == 3
-    assert capsys.readouterr().out.startswith(" SKIPPED ")
-
-
-# Baselines.
+    assert capsys.readouterr().out.split()[0] == word
 
 
 def test_what_a_check_printed_is_a_baseline(capsys, tmp_path: Path) -> None:
@@ -112,9 +92,6 @@ def test_what_a_check_printed_is_a_baseline(capsys, tmp_path: Path) -> None:
     assert "close" in fake.calls
 
 
-# Engines that fail, hang or are stopped.
-
-
 def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -> None:
     monkeypatch.setitem(examination.BUDGETS, "quick", dict.fromkeys(CHECK_TESTS, 0.01))
 
@@ -130,14 +107,11 @@ def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -
     assert "Did not finish within 50.0 ms" in failed["reason"]
 
 
-# A real engine with planted faults and simulated devices.
-
-
 def faulty(options: EngineOptions) -> EngineClient:
     faults = "wrong cpu:1 numerics, slow cpu:2, hang cpu:3 dispatch"
     command = (sys.executable, str(FAULTY))
     return EngineClient(
-        EngineOptions(command=command, cpu_devices=8, environment={"FAULTS": faults})
+        EngineOptions(command=command, cpu_devices=4, environment={"FAULTS": faults})
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -84,9 +83,6 @@ def add(value: float) -> Callable[[Any], Any]:
     return lambda result: result.at[3, 4].add(value)
 
 
-# What is computed.
-
-
 def named(platform: str, level: CheckLevel) -> list[str]:
     cases = computations(platform, level)
     return [label(replace(case, device=f"{platform}:0")) for case in cases]
@@ -111,9 +107,6 @@ def test_rounding_at_default_precision_is_expected() -> None:
     assert rounded.source == Remark("rounding-bound", {"rounded_inputs": True})
     assert exact.source == Remark("rounding-bound", {"rounded_inputs": False})
     assert bound(replace(case, dtype="int8")).source == Remark("exact-integers")
-
-
-# Sound devices.
 
 
 def test_four_devices_that_are_all_right() -> None:
@@ -151,22 +144,19 @@ def test_every_dtype_of_every_op_at_level_full(monkeypatch: pytest.MonkeyPatch) 
     assert of("cpu:0", read)["matmul 32 float64"].measured < 1e-13  # type: ignore
 
 
-# Faulty devices.
-
-
 @pytest.mark.parametrize(
-    ("guilty", "count", "changed", "found"),
+    ("guilty", "count", "changed", "what", "named"),
     [
         # One bit, far too small for the comparison with float64.
-        ("cpu:2", 4, flip, {("cpu:2", PRODUCT)}),
-        ("cpu:0", 4, add(1.0), {("cpu:0", PRODUCT)}),
-        ("cpu:1", 4, add(NAN), {("cpu:1", PRODUCT)}),
-        ("cpu:1", 4, add(math.inf), {("cpu:1", PRODUCT)}),
+        ("2", 4, flip, PRODUCT, "2"),
+        ("1", 4, add(NAN), PRODUCT, "1"),
         # One that contradicts itself says nothing of the others.
-        ("cpu:3", 4, now_and_then(0), {("cpu:3", REPEATED)}),
-        ("cpu:1", 2, now_and_then(1), {("cpu:1", REPEATED)}),
+        ("3", 4, now_and_then(0), REPEATED, "3"),
+        ("1", 2, now_and_then(1), REPEATED, "1"),
         # Of two that disagree both are named.
-        ("cpu:1", 2, flip, {("cpu:0", PRODUCT), ("cpu:1", PRODUCT)}),
+        ("1", 2, flip, PRODUCT, "01"),
+        # All in the same way, which float64 finds.
+        ("0123", 4, lambda result: result * 1.01, PRODUCT, "0123"),
     ],
 )
 def test_a_device_that_computes_wrongly(
@@ -174,21 +164,14 @@ def test_a_device_that_computes_wrongly(
     guilty: str,
     count: int,
     changed: Callable[[Any], Any],
-    found: set[tuple[str, str]],
+    what: str,
+    named: str,
 ) -> None:
-    change(monkeypatch, guilty, changed)
+    for number in guilty:
+        change(monkeypatch, f"cpu:{number}", changed)
     seen = events(check("numerics", devices=count))
     assert sorted(done(seen)) == NAMES[:count]
-    assert faults(readings(seen)) == found
-
-
-def test_all_wrong_in_the_same_way_is_found_by_float64(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for device in NAMES:
-        change(monkeypatch, device, lambda result: result * 1.01)
-    read = readings(events(check("numerics")))
-    assert faults(read) == {(device, PRODUCT) for device in NAMES}
+    assert faults(readings(seen)) == {(f"cpu:{number}", what) for number in named}
 
 
 NO_INT8 = TypeError("dot does not accept dtype int8 at position 0.")
@@ -199,10 +182,8 @@ NO_INT8 = TypeError("dot does not accept dtype int8 at position 0.")
     [
         (NotImplementedError("MLIR rule not found for platform tpu"), False, True),
         (RuntimeError("UNIMPLEMENTED: Dot algorithm is not supported."), False, True),
-        (ValueError("The precision 'F16' is not supported by dot"), False, True),
         (NO_INT8, False, True),
         (NO_INT8, True, False),
-        (RuntimeError("INTERNAL: compiler crashed"), False, False),
         (RuntimeError("RESOURCE_EXHAUSTED: out of memory"), False, False),
         (RuntimeError("INTERNAL: the chip is on fire\nat line 2"), True, False),
     ],
@@ -219,17 +200,14 @@ def test_a_dtype_that_fails_costs_only_that_and_is_skipped_where_it_is_refused(
         return raises if compiled else raises()
 
     plant(monkeypatch, "cpu:0", fault)
-    found = events(check("numerics", devices=2))
-    assert sorted(done(found)) == NAMES[:2]
+    found = events(check("numerics", devices=1))
+    assert done(found) == NAMES[:1]
     read = readings(found)
     assert faults(read) == (set() if refuses else {("cpu:0", INTEGERS)})
     (remark,) = of("cpu:0", read)[INTEGERS].remarks
     assert (remark.severity == "info") == refuses
     assert str(error) in remark.detail
     assert of("cpu:0", read)[REPEATED].measured == 0
-
-
-# Devices that are late.
 
 
 def run(test: Any, stop: Callable[[list[RunEvent]], bool]) -> list[RunEvent]:
@@ -320,8 +298,6 @@ def test_what_ends_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert faults(readings(found)) == {("cpu:0", "numerics"), ("cpu:1", "numerics")}
 
 
-# GPUs, whose kernels are chosen by trying them out.
-
 GEMM = """\
 HloModule jit_matmul
 FileLocations
@@ -359,8 +335,6 @@ def test_the_digest_of_a_program_is_that_of_its_kernels() -> None:
     assert numerics.digest_of(other, jax.devices()[0]) == ""
 
 
-# Bit by bit.
-
 ZEROS = np.zeros(4, np.float32)
 
 
@@ -368,7 +342,6 @@ ZEROS = np.zeros(4, np.float32)
 @pytest.mark.parametrize(
     ("left", "right", "elements"),
     [
-        ([1.0, 2.0], [1.0, 2.0], 0),
         ([1.0, 2.0, 3.0], [1.0, 2.5, 3.25], 2),
         ([0.0], [-0.0], 1),
         ([NAN], [NAN], 0),

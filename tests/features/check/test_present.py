@@ -69,7 +69,7 @@ def judged(reading: Reading) -> str:
 
 @pytest.mark.parametrize("name", topologies.names())
 def test_a_whole_slice_and_one_without_a_chip(name: str) -> None:
-    devices = tpus(name)
+    devices = list(topologies.devices(name))
     here = chip_count([one for one in devices if one.addressable])
     seen = survey(bus(here))
     (reading,) = read(devices, seen).values()
@@ -88,112 +88,61 @@ def test_a_whole_slice_and_one_without_a_chip(name: str) -> None:
 
 
 NVIDIA = bus(8, "cuda", "NVIDIA 0x2335")
-ROCM = bus(1, "rocm", "AMD 0x164e")
-INSTALLED = Packages("0.12.0", "0.12.0", {"jax-cuda13-plugin": "0.12.0"})
+AMD = bus(8, "rocm", "AMD 0x74a1")
+GRAPHICS = bus(1, "rocm", "AMD 0x164e")
+"""Came with the processor."""
+PLUGIN = Packages("0.12.0", "0.12.0", {"jax-cuda13-plugin": "0.12.0"})
 NOTHING = Packages("0.12.0", "0.12.0", {})
 FILES = ("/dev/nvidia3", "/dev/nvidiactl", "/dev/nvidia-uvm")
-GIVEN_ONE = tuple(Node(path, "cuda", True, "root:root") for path in FILES)
+ONE = tuple(Node(path, "cuda", True, "root:root") for path in FILES)
+MIG = replace(gpus(1)[0], device_kind="NVIDIA H100 80GB HBM3 MIG 1g.10gb")
 
-FIRST_ONLY = survey(bus(4), TPU_VISIBLE_CHIPS="0")
+SOME = {"CUDA_VISIBLE_DEVICES": "2,3"}
+ASKED = {"JAX_PLATFORMS": "cuda,cpu", "CUDA_VISIBLE_DEVICES": "0"}
+TPU, CUDA, ROCM = (f"{UNUSED} ({maker})" for maker in ("tpu", "cuda", "rocm"))
+FALLBACK = ("doubt", "cpu-fallback")
+UNUSED_CHIPS = ("told", "unused-chips")
 
 
 @pytest.mark.parametrize(
     ("devices", "seen", "what", "word", "codes"),
     [
         # Fewer as asked is no fault.
-        (tpus("v5litepod-4")[:1], FIRST_ONLY, ON_BUS, "told", "chips-limited"),
+        (
+            *(tpus("v5litepod-4")[:1], survey(bus(4), TPU_VISIBLE_CHIPS="0")),
+            *(ON_BUS, "told", "chips-limited"),
+        ),
+        (gpus(2), survey(NVIDIA, **SOME), ON_BUS, "told", "chips-limited"),
         (gpus(8), survey(NVIDIA), ON_BUS, "right", ""),
         (gpus(7), survey(NVIDIA), ON_BUS, "fault", ""),
-        (
-            gpus(2),
-            survey(NVIDIA, CUDA_VISIBLE_DEVICES="2,3"),
-            ON_BUS,
-            "told",
-            "chips-limited",
-        ),
-        # Other hardware than asked.
-        (
-            cpus(1),
-            survey(NVIDIA, JAX_PLATFORMS="cuda,cpu", CUDA_VISIBLE_DEVICES="0"),
-            *(f"{UNUSED} (cuda)", "doubt", "cpu-fallback"),
-        ),
+        (gpus(8, version="rocm 70000"), survey(AMD), ON_BUS, "right", ""),
         # A process for each GPU.
         (gpus(8, processes=8), survey(NVIDIA), ON_BUS, "told", ""),
         # An instance of a divided GPU is a device of its own.
         (gpus(14), survey(NVIDIA), ON_BUS, "told", ""),
+        ([MIG], survey(NVIDIA), ON_BUS, "told", "one-part"),
         # A container without /sys, and one that was given one of eight.
         (gpus(8), survey(()), ON_BUS, "told", ""),
+        (gpus(1), Survey(chips=NVIDIA, nodes=ONE), ON_BUS, "right", ""),
+        # Accelerators that JAX does not use, or other ones than asked.
+        (cpus(1), Survey(nodes=ONE[:1], packages=PLUGIN), CUDA, *FALLBACK),
+        (cpus(1), Survey(chips=NVIDIA, packages=PLUGIN), CUDA, *FALLBACK),
+        (cpus(1), Survey(chips=NVIDIA, packages=NOTHING), CUDA, *FALLBACK),
+        (cpus(1), survey(NVIDIA, **ASKED), CUDA, *FALLBACK),
+        (cpus(8, True), survey(NVIDIA), CUDA, *FALLBACK),
+        (cpus(1), survey(bus(4)), TPU, *FALLBACK),
         (
-            gpus(1),
-            Survey(chips=NVIDIA, nodes=GIVEN_ONE),
-            ON_BUS,
-            "right",
-            "",
+            *(cpus(1), survey(NVIDIA, JAX_PLATFORMS="cpu"), CUDA),
+            *("told", "unused-chips chips-limited"),
         ),
+        # Graphics alone, or beside what is in use.
+        (cpus(1), Survey(chips=GRAPHICS, packages=NOTHING), ROCM, *UNUSED_CHIPS),
         (
-            gpus(8, version="rocm 70000"),
-            survey(bus(8, "rocm", "AMD 0x74a1")),
-            ON_BUS,
-            "right",
-            "",
-        ),
-        (
-            [replace(gpus(1)[0], device_kind="NVIDIA H100 80GB HBM3 MIG 1g.10gb")],
-            survey(NVIDIA),
-            ON_BUS,
-            "told",
-            "one-part",
-        ),
-        # Accelerators that JAX does not use.
-        (
-            cpus(1),
-            Survey(nodes=(Node("/dev/nvidia0", "cuda", True, ""),), packages=INSTALLED),
-            f"{UNUSED} (cuda)",
-            "doubt",
-            "cpu-fallback",
-        ),
-        (
-            cpus(1),
-            Survey(chips=NVIDIA, packages=INSTALLED),
-            f"{UNUSED} (cuda)",
-            "doubt",
-            "cpu-fallback",
-        ),
-        (
-            cpus(1),
-            Survey(chips=NVIDIA, packages=NOTHING),
-            f"{UNUSED} (cuda)",
-            "doubt",
-            "cpu-fallback",
-        ),
-        (cpus(1), survey(bus(4)), f"{UNUSED} (tpu)", "doubt", "cpu-fallback"),
-        (
-            cpus(1),
-            survey(NVIDIA, JAX_PLATFORMS="cpu"),
-            f"{UNUSED} (cuda)",
-            "told",
-            "unused-chips chips-limited",
-        ),
-        (cpus(8, True), survey(NVIDIA), f"{UNUSED} (cuda)", "doubt", "cpu-fallback"),
-        # Graphics that came with the processor, or stand beside what is in use.
-        (
-            cpus(1),
-            Survey(chips=ROCM, packages=NOTHING),
-            f"{UNUSED} (rocm)",
-            "told",
-            "unused-chips",
-        ),
-        (
-            gpus(8),
-            Survey(chips=(*NVIDIA, *ROCM), packages=INSTALLED),
-            f"{UNUSED} (rocm)",
-            "told",
-            "unused-chips",
+            *(gpus(8), Survey(chips=NVIDIA + GRAPHICS, packages=PLUGIN)),
+            *(ROCM, *UNUSED_CHIPS),
         ),
         # A machine without any.
-        (cpus(1), survey(()), NONE, "told", ""),
         (cpus(4), survey(()), NONE, "told", ""),
-        (cpus(4, True), survey(()), NONE, "told", ""),
     ],
 )
 def test_counts(

@@ -16,14 +16,13 @@ from jaxtui.core.state import begin_run, reduce
 from jaxtui.features.check.exam import begin, of_level
 from jaxtui.features.check.report import exam_of
 from jaxtui.features.check.screen import CheckScreen
-from jaxtui.ui.app import themes
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.state import EMPTY
 from jaxtui.ui.sheet import Sheet
 from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.check import check_figures
-from tests.features.check.check_figures import BROKEN, SLOW
+from tests.features.check.check_figures import BROKEN
 from tests.ui.app.driving import app_on, plain, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
@@ -56,23 +55,12 @@ async def opened(pilot: Pilot[None], app: JaxtuiApp, key: str = "c") -> CheckScr
     return screen
 
 
-async def until_over(pilot: Pilot[None], app: JaxtuiApp) -> None:
-    """The end of a whole check, and its last snapshot on screen."""
-    await until(pilot, lambda: (exam := exam_of(app.state)) and exam.outcome)
-    await pilot.pause()
-
-
 def text(screen: CheckScreen) -> str:
     return screen.query_one("#check-report", Sheet).text
 
 
-def heads(screen: CheckScreen) -> list[str]:
-    return [str(column.label).strip() for column in screen.table.ordered_columns]
-
-
-def cell(screen: CheckScreen, device: str, test: str) -> str:
-    row = int(device.rpartition(":")[2])
-    return str(screen.table.get_row_at(row)[heads(screen).index(test)]).strip()
+def last_cell(screen: CheckScreen, row: int) -> str:
+    return str(screen.table.get_row_at(row)[-1]).strip()
 
 
 def title(screen: CheckScreen) -> str:
@@ -100,32 +88,18 @@ def test_it_is_busy_between_its_tests() -> None:
     assert state.played_seconds == pytest.approx(2 * 1.5)
 
 
-async def test_a_check_at_80_by_24(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
+async def test_one_device_a_copy_and_coming_back(data: Path) -> None:
     engine = FakeEngine(devices=tpu_devices())
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot, app)
-        await until_over(pilot, app)
+        await until(pilot, lambda: text(screen).startswith(" FAIL "))
         works = [work for work in engine.works if isinstance(work, Check)]
         assert tuple(work.test for work in works) == QUICK
         assert {work.level for work in works} == {"quick"}
 
-        # A column for each test that has something to say; the verdict is in view.
-        await until(pilot, lambda: text(screen).startswith(" FAIL "))
-        assert heads(screen) == ["id", *(x for x in QUICK if x in heads(screen))]
-        assert cell(screen, "tpu:0", "compute") == "86%"
-        assert cell(screen, SLOW, "compute") == "▾56%"
-        assert cell(screen, BROKEN, "numerics") == "✗"
-        assert screen.table.virtual_size.width <= screen.table.size.width
-        assert not screen.query_one("#check-map").display
-        assert text(screen).split()[:2] == ["FAIL", BROKEN]
-        assert text(screen).index("odd one out") < text(screen).index("figure")
-
         # Enter shows the figures of the device at the cursor, and of all again.
-        assert "7 devices" in text(screen)
+        await until(pilot, lambda: "7 devices" in text(screen))
         await pilot.press("down", "down", "down", "enter")
         await until(pilot, lambda: BROKEN in title(screen))
         assert "7 devices" not in text(screen)
@@ -135,17 +109,14 @@ async def test_a_check_at_80_by_24(
 
         # The text is kept in a file; no option of a command is in it.
         await pilot.press("y")
-        written = tmp_path / "copied" / "check.txt"
+        written = data / "copied" / "check.txt"
         await until(pilot, written.exists)
         assert "FAIL  tpu:3 at 3,0,0" in written.read_text()
         assert "--" not in written.read_text()
 
-        # Another theme paints the verdicts anew, and closing keeps the figures.
-        await pilot.press("t")
-        await until(pilot, lambda: app.theme == themes.LIGHT)
+        # Closing keeps the figures.
         await pilot.press("escape")
-        await until(pilot, lambda: not isinstance(app.screen, CheckScreen))
-        assert isinstance(app.focused, DeviceTable)
+        await until(pilot, lambda: isinstance(app.focused, DeviceTable))
         again = await opened(pilot, app)
         await until(pilot, lambda: text(again).startswith(" FAIL "))
         assert len(engine.works) == len(works)
@@ -170,24 +141,22 @@ async def test_a_full_check_that_is_stopped_at_120_by_40() -> None:
         events = check_figures.events(work)
         done = next(i for i, one in enumerate(events) if isinstance(one, CheckDone))
         engine.emit_run(*events[: done + 1])
-        await until(pilot, lambda: cell(screen, "tpu:0", "numerics") == "✓")
-        assert cell(screen, "tpu:1", "numerics") == "…"
+        await until(pilot, lambda: last_cell(screen, 0) == "✓")
+        assert last_cell(screen, 1) == "…"
         assert "CHECKING" in text(screen)
         assert "numerics 7 of 7" in text(screen)
         await pilot.press("r")
         await until(pilot, lambda: "s stops it" in plain(app.screen, "MessageLine"))
         await pilot.press("s")
-        await until_over(pilot, app)
         await until(pilot, lambda: text(screen).startswith(" STOPPED  7 of 7 tests"))
         assert engine.calls.count("stop") == 1
-        assert all(mark in screen.chips.text for mark in ("5▾", "▾ low"))
+        await until(pilot, lambda: "5▾" in screen.chips.text)
 
 
 async def test_of_one_device_there_are_its_figures_alone() -> None:
     app = app_on(FakeEngine(devices=cpu_devices(1)))
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot, app)
-        await until_over(pilot, app)
         await until(pilot, lambda: "ran" in text(screen))
         assert not screen.query_one("#check-upper").display
         assert app.focused is screen.query_one("#check-figures")

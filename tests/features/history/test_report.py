@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from jaxtui.core.history.store import Entry, Page, Row
-from jaxtui.core.model import Remark
 from jaxtui.features.history import report as history
 from jaxtui.ui.report import Rows, as_text, fitting, written
 from tests.core.history.making import DEVICE, HOST, measurement
@@ -82,24 +80,6 @@ def test_figures_are_written_as_in_a_bench() -> None:
     assert column("pipelined", row(), moved)[1:] == ("1.00 TFLOP/s", "1.00 GB/s")
     assert column("ready", row(ready=None))[1] == "—"
     assert column("host", *near) == ()  # all share it
-
-
-def test_one_measurement_is_a_figure_its_clocks_and_its_remarks() -> None:
-    one = measurement(median=0.00081, width=0.0001)
-    noted = msgspec.structs.replace(
-        one, notes=(Remark("drift", {"first": 1.0, "last": 2.0}),)
-    )
-    entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=noted)
-    found = history.report(entry)
-    assert found.title == "matmul 256 float32 jit on cpu:0"
-    assert found.headline.plain.startswith("0.81 ms per call (95 % interval 0.710")
-    keys = [[column.head for column in table.columns] for table in found.tables]
-    assert keys == [["pipelined", "compute", "bandwidth", "error"], ["first run"]]
-    assert [note.flag for note in found.notes] == ["drift"]
-    assert "id 3 · cpu · box" in found.host
-    unsampled = msgspec.structs.replace(entry.measurement, ready=None)
-    entry = msgspec.structs.replace(entry, measurement=unsampled)
-    assert history.report(entry).headline.plain == "No samples."
 
 
 def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
