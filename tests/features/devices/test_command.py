@@ -6,37 +6,18 @@ import json
 
 import pytest
 
-from jaxtui.core.model import EngineFailed, Holder, Logged, Noticed, Remark
-from jaxtui.ui import words
+from jaxtui.core.model import EngineFailed, Holder, Logged, Noticed
 from tests.fake_engine import FakeEngine, up
 from tests.records import told
-from tests.ui.commands.fakes import complete, run
+from tests.ui.commands.fakes import run
 
 
 @pytest.mark.parametrize("name", ["v5litepod-16", "2x-v5litepod-8"])
 def test_a_recorded_topology_needs_no_engine(capsys, name) -> None:
     assert run(FakeEngine(opening=()), "devices", "--topology", name) == 0
-    out = capsys.readouterr().out
-    assert out.startswith(f"RECORDED: {name}")
-    assert "16 × TPU v5 lite" in out
+    assert capsys.readouterr().out.startswith(f"RECORDED: {name}")
     assert run(FakeEngine(opening=()), "devices", "--topology", name, "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert len(document["devices"]) == 16
-
-
-def test_devices_says_what_is_to_be_known_of_the_machine(capsys) -> None:
-    facts = {"maker": "tpu", "hardware": "4 TPU v5e chips", "uses": ("cpu",)}
-    finding = Remark("fallback", facts, "error")
-    assert run(FakeEngine(complete, findings=(finding,)), "devices") == 0
-    shown = " ".join(capsys.readouterr().out.split())
-    assert words.sentence(finding) in shown
-    assert run(FakeEngine(complete, findings=(finding,)), "devices", "--json") == 0
-    out, err = capsys.readouterr()
-    document = json.loads(out)
-    envelope = ["schema", "command", "host", "complete", "notes"]
-    assert list(document) == [*envelope, "devices"]
-    assert document["complete"]
-    assert words.sentence(finding) in " ".join(err.split())
+    assert len(json.loads(capsys.readouterr().out)["devices"]) == 16
 
 
 def test_what_jax_logs_a_little_later_is_not_lost(capsys) -> None:
@@ -68,14 +49,9 @@ def test_a_failure_comes_with_what_was_found_out_and_said(capsys) -> None:
     assert "close" in engine.calls
 
 
-@pytest.mark.parametrize("flags", [(), ("--json",)])
-def test_ops_needs_no_device(capsys, flags: tuple[str, ...]) -> None:
+def test_ops_needs_no_device(capsys) -> None:
     engine = FakeEngine(opening=up()[:1])
-    assert run(engine, "ops", *flags) == 0
-    out = capsys.readouterr().out
-    assert "Matrix product." in out
-    if flags:
-        document = json.loads(out)
-        assert document["schema"] == 2
-        assert [op["name"] for op in document["ops"]] == ["matmul", "selu"]
+    assert run(engine, "ops", "--json") == 0
+    ops = json.loads(capsys.readouterr().out)["ops"]
+    assert [op["name"] for op in ops] == ["matmul", "selu"]
     assert "close" in engine.calls

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from textual.pilot import Pilot
 
-from jaxtui.core.model import Experiment
-from jaxtui.features.bench.choices import rates_shown
 from jaxtui.features.bench.form import CaseForm
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.widgets.chip_map import ChipMap
@@ -41,9 +39,7 @@ async def test_marked_devices_are_those_of_the_next_run() -> None:
         assert app.session.state.chosen == ("tpu:0", "tpu:3")
         await pilot.press("enter")
         await until_done(pilot, app)
-        (experiment,) = engine.experiments
-        assert isinstance(experiment, Experiment)
-        devices = [case.device for case in experiment.cases]
+        devices = [case.device for case in engine.experiments[0].cases]
         assert devices == ["tpu:0", "tpu:3", "host"]
         # The form gets them, too.
         await pilot.press("e")
@@ -62,9 +58,6 @@ async def test_the_map_goes_through_the_rates() -> None:
         await mark(pilot, app, *range(8))
         await pilot.press("enter")
         await until_done(pilot, app)
-        rates = rates_shown(app.state)
-        assert [one.quantity for one in rates] == ["FLOP/s", "B/s"]
-        assert len(rates[0].by_device) == 8
         seen = []
         for _ in range(4):
             await pilot.press("m")

@@ -33,20 +33,12 @@ def test_meters_are_to_scale_and_curves_fill_their_width():
     assert curve[-1].count("·") == 2 * (50 - 3)
 
 
-def test_gauges_that_would_be_narrow_stand_below_each_other():
-    found = load.gauges([Load(0.5, 1 << 30, 4 << 30)], [])
-    names = [plain(line).split()[0] for line in load.lines(found, 34, 2)]
-    assert names == ["cpu", "memory"]
-
-
 def test_devices_together_and_a_little_load():
     found = load.gauges([Load(0.001, 1, 4)], [tpu_devices()])
     assert [gauge.name for gauge in found] == ["cpu", "memory", "tpu"]
     assert "▁" in plain(load.lines(found, 120, 1)[0])
     assert load.gauges([], []) == []
-
-
-def test_a_memory_that_is_nearly_full_is_a_danger():
+    # A memory that is nearly full is a danger.
     roles = [gauge.role for gauge in load.gauges([Load(1.0, 19, 20)], [])]
     assert roles == ["host", "danger"]
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from textual import events
 from textual.command import CommandPalette
-from textual.widgets import Static
 
 from jaxtui.features.devices.recorded import RecordedScreen
 from jaxtui.ui.widgets.chip_map import ChipMap
@@ -16,13 +14,10 @@ from tests.fake_engine import FakeEngine
 from tests.ui.app.driving import app_on, until, until_ready
 
 
-@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-async def test_one_is_chosen_from_the_list_and_walked_through(
-    size: tuple[int, int],
-) -> None:
+async def test_one_is_chosen_from_the_list_and_walked_through() -> None:
     engine = FakeEngine()
     app = app_on(engine)
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(80, 24)) as pilot:
         await until_ready(pilot, app)
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, CommandPalette))
@@ -36,14 +31,8 @@ async def test_one_is_chosen_from_the_list_and_walked_through(
         screen = app.screen
         assert isinstance(screen, RecordedScreen)
         table, chips = screen.query_one(DeviceTable), screen.query_one(ChipMap)
-        title = str(screen.query_one("#recorded-title", Static).content)
-        assert title.startswith("RECORDED v3-32 · TPU v3")
-        assert "not this machine" in title
         assert table.row_count == 32
-        assert "▐" in chips.text
         assert re.search(r"\b31\b", chips.text)
-        words = str(screen.query_one("#recorded-words", Static).content)
-        assert words.startswith("v3-32 = 32 TensorCores = 16 chips")
 
         # Another one is chosen without going back.
         await pilot.press("enter")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 from msgspec.structs import replace
-from rich.console import Group, RenderableType
 
-from jaxtui.core.model import Device, EngineFailed, Holder, Topology
+from jaxtui.core.model import Device, Host, Topology
 from jaxtui.features.devices import report as view
+from jaxtui.features.devices.messages import Devices
 from jaxtui.features.devices.report import Product
 from jaxtui.machine import topologies
 from jaxtui.ui.app.state import EMPTY
-from jaxtui.ui.findings import failure_lines
-from jaxtui.ui.report import Column, as_text, fitting, written
+from jaxtui.ui.report import Column, as_text, fitting
 from tests import records
 from tests.fake_engine import HOST, cpu_devices, tpu_devices
-from tests.records import told
 from tests.ui.making import JIT, at_size, done, run_of
 
 TPUS = tpu_devices()
@@ -26,84 +26,63 @@ RATES = {
 }
 
 
-def names(
-    devices: tuple[Device, ...], width: int, rates: dict[str, Product] | None = None
-) -> list[str]:
-    return [one.key or one.head for one in fitted(devices, width, rates)]
-
-
 def fitted(
-    devices: tuple[Device, ...],
-    width: int,
-    rates: dict[str, Product] | None = None,
-) -> list[Column]:
-    return [column for column, _ in fitting(view.columns(devices, rates), width - 2)]
+    devices: Sequence[Device], width: int, rates: dict[str, Product] | None = None
+) -> dict[str, Column]:
+    shown = fitting(view.columns(devices, rates), width - 2)
+    return {column.key or column.head: column for column, _ in shown}
 
 
 def rows(column: Column) -> list[str]:
     return [as_text(cell).plain for cell in column.cells]
 
 
-def text(*content: RenderableType) -> str:
-    return written(Group(*content), 42)
-
-
 @pytest.mark.parametrize(
     ("devices", "width", "columns"),
     [
         # A column in which all are empty, or alike, is left out.
-        (cpu_devices(), 70, ["id"]),
-        (cpu_devices(8, simulated=True), 70, ["id"]),
-        (TPUS, 70, ["id", "coords", "memory"]),
-        (topologies.devices("v3-8"), 70, ["id", "coords", "core"]),
-        (topologies.devices("v5litepod-16"), 70, ["id", "process", "coords"]),
-        (
-            topologies.devices("2x-v5litepod-8"),
-            70,
-            ["id", "process", "slice", "coords"],
-        ),
-        ((*cpu_devices(), *TPUS), 70, ["id", "kind", "coords", "memory"]),
+        (cpu_devices(8, simulated=True), 70, "id"),
+        (TPUS, 70, "id coords memory"),
+        (topologies.devices("v3-8"), 70, "id coords core"),
+        (topologies.devices("v5litepod-16"), 70, "id process coords"),
+        (topologies.devices("2x-v5litepod-8"), 70, "id process slice coords"),
+        ((*cpu_devices(), *TPUS), 70, "id kind coords memory"),
         # Where there is no room, those that matter least go first.
-        (TPUS, 34, ["id", "memory"]),
-        (TPUS, 12, ["id"]),
-        (topologies.devices("v3-32"), 24, ["id", "coords", "core"]),
+        (TPUS, 34, "id memory"),
+        (TPUS, 12, "id"),
+        (topologies.devices("v3-32"), 24, "id coords core"),
     ],
 )
 def test_columns_that_tell_something_and_fit(
-    devices: tuple[Device, ...], width: int, columns: list[str]
+    devices: tuple[Device, ...], width: int, columns: str
 ) -> None:
-    assert names(devices, width) == columns
     shown = fitted(devices, width)
-    assert sum(one.width + 2 for one in shown) <= max(width, 9)
-    assert all(len(one.cells) == len(devices) for one in shown)
+    assert [*shown] == columns.split()
+    assert sum(one.width + 2 for one in shown.values()) <= max(width, 9)
+    assert all(len(one.cells) == len(devices) for one in shown.values())
 
 
 def test_rates_and_memory_are_in_one_unit_each() -> None:
-    shown = {one.key or one.head: one for one in fitted(TPUS, 58, RATES)}
-    assert list(shown) == ["id", "coords", "memory", "rate"]
-    assert names(TPUS, 90, RATES)[-2:] == ["rate", "of"]
+    shown = fitted(TPUS, 58, RATES)
+    assert [*shown] == ["id", "coords", "memory", "rate"]
+    assert [*fitted(TPUS, 90, RATES)][-2:] == ["rate", "of"]
     assert shown["rate"].head == "bfloat16 TFLOP/s"
     assert [text.strip() for text in rows(shown["rate"])][::5] == ["190", "131"]
     assert rows(shown["memory"])[7] == "▏░░░░░░░ 0.1/15.7G"
-    full = msgspec.structs.replace(
-        TPUS[0], memory={"bytes_in_use": 96, "bytes_limit": 100}
-    )
-    (column,) = [one for one in fitted((full,), 70) if one.head == "memory"]
-    assert {span.style for span in as_text(column.cells[0]).spans} >= {"danger"}
-    int8 = {"tpu:0": Product(0.8e9, "9 int8")}
-    slow = {one.key or one.head: one for one in fitted(TPUS, 90, int8)}
-    assert (slow["rate"].head, rows(slow["rate"])[0].strip()) == (
-        "int8 MFLOP/s",
-        "800",
-    )
-    assert (rows(slow["of"])[0], rows(slow["of"])[1]) == ("matmul 9 int8", "")
+    full = replace(TPUS[0], memory={"bytes_in_use": 96, "bytes_limit": 100})
+    (cell,) = fitted((full,), 70)["memory"].cells
+    assert {span.style for span in as_text(cell).spans} >= {"danger"}
+    slow = fitted(TPUS, 90, {"tpu:0": Product(0.8e9, "9 int8")})
+    assert slow["rate"].head == "int8 MFLOP/s"
+    assert rows(slow["rate"])[0].strip() == "800"
+    assert rows(slow["of"])[:2] == ["matmul 9 int8", ""]
 
 
 def test_the_best_product_of_a_device() -> None:
     run = run_of(
         done(JIT, flops_per_second=1e12),
         done(at_size(JIT, 512), flops_per_second=2e12),
-        done(msgspec.structs.replace(JIT, op="selu"), flops_per_second=9e12),
+        done(replace(JIT, op="selu"), flops_per_second=9e12),
     )
     state = replace(EMPTY, devices=TPUS, jobs={"bench": run})
     assert view.product_rates(state) == {"tpu:0": (2e12, "512 float32", True)}
@@ -117,20 +96,12 @@ def test_the_best_product_of_a_device() -> None:
     assert view.product_rates(EMPTY) == {}
 
 
-def test_titles_details_and_failures() -> None:
-    assert view.title((*cpu_devices(), *TPUS)) == "1 × cpu, 8 × TPU v5 lite"
-    found = text(*view.facts(TPUS[0], TPUS, HOST, 42))
-    assert found.startswith("v5litepod-8 = 8 TensorCores = 8 chips = 8\nJAX devices: ")
-    for name in ("process_index", "bytes_limit", "15.7 GiB", "AMD EPYC 7B12"):
-        assert name in found
-    assert all(len(line) <= 42 for line in found.split("\n"))
-    assert "none" in text(*view.facts(cpu_devices()[0], cpu_devices(), None, 42))
-    # Each fact stands in one group: what people ask for first, the rest last.
+def test_each_fact_stands_in_one_group() -> None:
+    """What people ask for first, the rest last."""
     spaces = {"default_memory": "device", "runtime_type": "pjrt", "other": "1"}
-    device = msgspec.structs.replace(TPUS[0], attributes=spaces)
+    device = replace(TPUS[0], attributes=spaces)
     grouped = view.groups(device, HOST)
     assert [*grouped][:5] == ["device", "memory", "host", "software", "attributes"]
-    assert grouped["device"][0] == ("kind", "TPU v5 lite")
     assert grouped["attributes"] == [("other", "1")]
     assert ("default_memory", "device") in grouped["memory"]
     assert ("runtime_type", "pjrt") in grouped["software"]
@@ -140,16 +111,21 @@ def test_titles_details_and_failures() -> None:
         "software",
         "attributes",
     ]
-    assert text(view.host_summary(HOST)).startswith("AMD EPYC 7B12\n2 cores · 16.0 GiB")
-    holder = Holder(pid=4242, user="ada", command="python train.py", paths=())
-    failed = EngineFailed(
-        remark=told("The TPU is held.", "End it.", "libtpu: [busy]\nmore"),
-        holders=(holder,),
-    )
-    lines = text(*failure_lines(failed))
-    assert lines.startswith("The TPU is held.\nEnd it.\n")
-    assert "4242" in lines
-    assert lines.endswith("  libtpu: [busy]\n  more")
+    assert view.groups(cpu_devices()[0], None)["memory"][0][1].startswith("— (none")
+
+
+def test_hosts_are_named_once_and_many_are_counted() -> None:
+    def named(*names: str) -> list[Host]:
+        return [replace(HOST, hostname=name) for name in names]
+
+    assert view.hosts_text(()) == ""
+    assert view.hosts_text(named("a", "a", "b")) == "3 processes on a, b"
+    assert "6 hosts" in view.hosts_text(named(*"abcdef"))
+    # A document has the hosts of several processes alone.
+    assert not Devices.of(None, ()).complete
+    assert "hosts" not in msgspec.to_builtins(Devices.of(HOST, cpu_devices(2)))
+    hosts = msgspec.to_builtins(Devices.of(HOST, cpu_devices(2), named("a", "b")))
+    assert [one["hostname"] for one in hosts["hosts"]] == ["a", "b"]
 
 
 def test_many_devices_are_listed_by_host() -> None:
