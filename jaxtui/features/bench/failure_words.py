@@ -109,7 +109,12 @@ WORDS: dict[str, Words] = {
                 else f"each group of the mesh {f['mesh']} has one."
             )
         ),
-        "Use more devices, such as all, or another axis.",
+        lambda f: (
+            "Choose more of them, such as all; where there is only one,"
+            " JAX_NUM_CPU_DEVICES=8 in the environment simulates eight."
+            if f["count"] == 1
+            else "Choose another axis."
+        ),
     ),
     "elements-sampled": Words(
         "sampled check",

@@ -15,6 +15,7 @@ from jaxtui.core import experiments, selection
 from jaxtui.core import format as fmt
 from jaxtui.core.model import (
     DTYPES,
+    HOST_MODES,
     INPUTS,
     MODES,
     PRECISIONS,
@@ -322,6 +323,11 @@ class Cases:
             processes=self.processes or 1,
         )
         if self.mesh and not any(case.on_mesh for case in experiment.cases):
+            if {*self.mode} <= {*HOST_MODES}:
+                raise SelectionError(
+                    f"The mode {self.mode[0]} runs on the host, not over a mesh: choose"
+                    " jit, or leave --mesh out."
+                )
             raise SelectionError(
                 "--mesh is for collectives and functions of your own: name one, as in"
                 " `jaxtui bench all_reduce --mesh 2x4`."

@@ -115,8 +115,18 @@ def test_no_process_is_no_way_to_measure(capsys) -> None:
             64,
             "cpu:0 is one. `--cpu-devices 8` simulates eight.",
         ),
-        (2, ("--device", "cpu:1"), 64, "cpu:1 is one. Use more devices, such as all,"),
-        (2, ("--mesh", "2x1@y"), 64, "each group of the mesh 2x1@y has one. Use more"),
+        (
+            2,
+            ("--device", "cpu:1"),
+            64,
+            "cpu:1 is one. Choose more of them, such as all;",
+        ),
+        (
+            2,
+            ("--mesh", "2x1@y"),
+            64,
+            "each group of the mesh 2x1@y has one. Choose another",
+        ),
         # What can run does, and the other is a row.
         (1, ("selu",), 0, ""),
     ],

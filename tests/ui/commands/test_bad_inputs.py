@@ -51,6 +51,7 @@ TYPED = [
     ("bench ./mine", "neither an op nor a function of a file"),
     ("bench mine.py:f --arg g32[8]", '"g32[8]" is not an argument'),
     ("bench mine.py:f --arg 8,8", "as XLA does, f32[1024,1024]"),
+    ("bench mine.py:f --mesh 2 --mode numpy", "The mode numpy runs on the host"),
     ("bench mine.py:f --arg f32[0]", '"f32[0]" is not an argument'),
     ("bench matmul --arg f32[8]", "--arg describes the arguments of a function"),
     ("roofline --arg f32[8]", "--arg describes the arguments of a function"),
