@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from jaxtui.features.check import baseline
 from jaxtui.features.lessons import progress
 from jaxtui.tasks import own
 from jaxtui.tasks.errors import RefusedError
-from tests.processes import jaxtui
+from tests.processes import ended
 from tests.records import case, device, host, measurement
 
 
@@ -64,8 +63,12 @@ def endless(
 def test_every_reader_refuses_what_is_no_file_of_a_bearable_size(
     endless: Callable[[str], Path],
 ) -> None:
+    saved = endless("saved.json")
     with pytest.raises(OSError, match=r".+"):
-        messages.read(endless("saved.json"))
+        messages.read(saved)
+    compared = ended("compare", saved, saved)
+    assert (compared.returncode, compared.stdout) == (64, "")
+    assert compared.stderr.count("\n") == 1
     with pytest.raises(SelectionError):
         baseline.load(str(endless("kept.json")))
     endless("lessons.json")
@@ -86,15 +89,6 @@ def test_a_file_may_be_as_large_as_the_limit(tmp_path: Path) -> None:
     assert b"MemTotal" in read_whole("/proc/meminfo")
 
 
-def test_compare_reads_no_endless_file(
-    endless: Callable[[str], Path], tmp_path: Path
-) -> None:
-    saved = tmp_path / "fine.json"
-    saved.write_text(json.dumps({"schema": 1, "measurements": []}))
-    ended = jaxtui("compare", endless("saved.json"), saved, data=tmp_path)
-    assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (64, "", 1)
-
-
 @pytest.fixture(params=["raises", "leaves"])
 def homeless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """No home, as platformdirs says it: the older ones leave the path as it is."""
@@ -110,7 +104,9 @@ def homeless(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("homeless")
-def test_without_a_home_nothing_is_saved_and_that_is_said_once() -> None:
+def test_without_a_home_nothing_is_saved_and_that_is_said_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     said: list[str] = []
     recording = Recording(said.append)
     recording.observe(Ready(host=host(), devices=(device("cpu:0"),), ops=()))
@@ -122,11 +118,5 @@ def test_without_a_home_nothing_is_saved_and_that_is_said_once() -> None:
     assert "JAXTUI_DATA" in why
     assert progress.read() == progress.Progress()
     assert [progress.add("a", "b"), progress.add("a", "c")] == [why, ""]
-
-
-@pytest.mark.usefixtures("homeless")
-def test_a_history_without_a_home_is_refused(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
     assert cli.main(["history"]) == 3
     assert "Set JAXTUI_DATA" in capsys.readouterr().err

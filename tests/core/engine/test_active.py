@@ -18,7 +18,6 @@ from jaxtui.core.model import (
     PhaseStarted,
 )
 from jaxtui.features.check.exam import limit_seconds
-from tests.processes import alive
 from tests.records import told
 
 SELU = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
@@ -33,13 +32,7 @@ def run(experiment):
     return ActiveRun(7, experiment("a", "b", "c", budget=10.0))
 
 
-def failed(index, case):
-    return CaseFailed(
-        index=index, failure=Failure(case=case, remark=told("It failed."))
-    )
-
-
-def test_a_death_ends_the_case_whose_turn_it_was(run):
+def test_a_death_ends_the_case_whose_turn_it_was_or_the_first_that_is_left(run):
     run.observe(CaseStarted(index=1, case=run.work.cases[1]))
     case, finished = run.died(CRASH)
     remark = case.failure.remark
@@ -48,25 +41,23 @@ def test_a_death_ends_the_case_whose_turn_it_was(run):
     assert finished.outcome == "crashed"
 
 
-def test_a_death_between_two_cases_counts_against_the_first_that_is_left(run):
-    for index in (0, 1):
-        run.observe(CaseStarted(index=index, case=run.work.cases[index]))
-        run.observe(failed(index, run.work.cases[index]))
-    case, _ = run.died(CRASH)
-    assert case.index == 2
-
-
-def test_a_death_when_all_is_done_costs_nothing(experiment):
-    run = ActiveRun(1, experiment("a"))
-    run.observe(failed(0, run.work.cases[0]))
-    (finished,) = run.died(CRASH)
-    assert finished.outcome == "complete"
-
-
-def test_a_death_while_it_is_stopped_is_its_end(run):
-    run.stopping = True
-    (finished,) = run.died(CRASH)
-    assert finished.outcome == "cancelled"
+@pytest.mark.parametrize(
+    ("ended", "stopping", "charged", "outcome"),
+    [
+        (2, False, [2], "crashed"),
+        (3, False, [], "complete"),
+        (0, True, [], "cancelled"),
+    ],
+)
+def test_a_death_between_two_cases(run, ended, stopping, charged, outcome):
+    run.stopping = stopping
+    for index, case in enumerate(run.work.cases[:ended]):
+        run.observe(CaseStarted(index=index, case=case))
+        failure = Failure(case=case, remark=told("It failed."))
+        run.observe(CaseFailed(index=index, failure=failure))
+    *cases, finished = run.died(CRASH)
+    assert [one.index for one in cases] == charged
+    assert finished.outcome == outcome
 
 
 def test_a_work_without_cases_fails():
@@ -106,15 +97,6 @@ def test_what_hung_is_told_with_its_phase():
     (failed, _) = loop.died(CRASH)
     assert failed.remark.code == "overdue"
     assert failed.remark.facts == {"seconds": 63.0, "phase": "trace", "work": "loop"}
-
-
-async def test_a_forced_stop_returns_when_the_engine_is_gone(open_engine, experiment):
-    engine = await open_engine(grace_seconds=0.0)
-    pid = await engine.pid()
-    await engine.run(experiment(("stuck", 1)))
-    await engine.until(PhaseStarted, when=lambda event: event.phase == "turn")
-    await engine.stop()
-    assert not alive(pid)
 
 
 def test_an_examination_leaves_out_a_device_before_its_engine_is_given_up():

@@ -67,8 +67,7 @@ async def test_a_jax_that_does_not_serve_is_said(open_engine, tmp_path, module, 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("XLA_FLAGS", "--xla_force_host_platform_device_count=1025"),
-        ("XLA_FLAGS", "--a=1 --xla_force_host_platform_device_count=999999"),
+        ("XLA_FLAGS", "--a=1 --xla_force_host_platform_device_count=1025"),
         ("JAX_NUM_CPU_DEVICES", "999999"),
     ],
 )

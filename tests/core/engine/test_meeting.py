@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import contextmanager
 from functools import partial
 
 import msgspec
@@ -12,7 +13,7 @@ import pytest
 from jaxtui.core.engine import meeting
 from jaxtui.core.model import Joining, Place
 from jaxtui.tasks.errors import RefusedError
-from tests.processes import wait_until
+from tests.processes import LIMIT_SECONDS, wait_until
 from tests.stores import at_once
 
 
@@ -40,6 +41,18 @@ class Guest:
             return meeting.meet(self.place, joining, self.said.append)
         except RefusedError as refused:
             return refused.remark
+
+
+@contextmanager
+def waiting(*guests):
+    """They come before, and have met all others at the end."""
+    threads = [threading.Thread(target=each, daemon=True) for each in guests]
+    for thread in threads:
+        thread.start()
+    yield
+    for thread in threads:
+        thread.join(LIMIT_SECONDS)
+        assert not thread.is_alive()
 
 
 def test_all_know_the_hosts_and_who_shares_a_machine(address):
@@ -73,35 +86,27 @@ def test_who_does_not_fit_is_named(address, name, monkeypatch):
 
 def test_the_second_of_two_with_one_number_is_refused(address):
     first = Guest(address, 0)
-    thread = threading.Thread(target=first, daemon=True)
-    thread.start()
-    one = threading.Thread(target=Guest(address, 1), daemon=True)
-    one.start()
-    wait_until(lambda: first.said and first.said[-1].missing == (2,), "process 1")
-    assert Guest(address, 1)().code == "process-taken"
-    Guest(address, 2)()
-    thread.join(10)
-    assert not thread.is_alive()
+    with waiting(first, Guest(address, 1)):
+        wait_until(lambda: first.said and first.said[-1].missing == (2,), "process 1")
+        assert Guest(address, 1)().code == "process-taken"
+        Guest(address, 2)()
 
 
 def test_who_leaves_is_missing_again_and_what_is_no_arrival_is_nobody(address):
     first = Guest(address, 0)
-    thread = threading.Thread(target=first, daemon=True)
-    thread.start()
-    wait_until(lambda: first.said, "the first word")
     host, port = address.split(":")
     hello = msgspec.json.encode(meeting.arrival(Place(address, 3, 1)))
-    connect = partial(socket.create_connection, (host, int(port)), 10)
-    for data in (b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 100, b""):
-        with connect() as stranger:
-            stranger.sendall(data)
-    with connect() as guest:
-        guest.sendall(hello + b"\n")
-        wait_until(lambda: first.said[-1].missing == (2,), "process 1")
-    wait_until(lambda: first.said[-1].missing == (1, 2), "its end")
-    at_once([Guest(address, 1), Guest(address, 2)])
-    thread.join(10)
-    assert not thread.is_alive()
+    connect = partial(socket.create_connection, (host, int(port)), 60)
+    with waiting(first):
+        wait_until(lambda: first.said, "the first word")
+        for data in (b"GET / HTTP/1.1\r\n\r\n", b"\x00" * 100, b""):
+            with connect() as stranger:
+                stranger.sendall(data)
+        with connect() as guest:
+            guest.sendall(hello + b"\n")
+            wait_until(lambda: first.said[-1].missing == (2,), "process 1")
+        wait_until(lambda: first.said[-1].missing == (1, 2), "its end")
+        at_once([Guest(address, 1), Guest(address, 2)])
 
 
 def test_a_port_that_is_taken_is_named(address):
@@ -116,12 +121,10 @@ def test_a_port_that_is_taken_is_named(address):
 
 def test_why_process_0_cannot_be_reached_is_said(address):
     guest = Guest(address, 1, 2)
-    thread = threading.Thread(target=guest, daemon=True)
-    thread.start()
-    wait_until(lambda: guest.said, "an obstacle")
-    assert guest.said[0].obstacle == "refused"
-    Guest(address, 0, 2)()
-    thread.join(10)
+    with waiting(guest):
+        wait_until(lambda: guest.said, "an obstacle")
+        assert guest.said[0].obstacle == "refused"
+        Guest(address, 0, 2)()
     assert guest.said[-1].obstacle == ""
 
 

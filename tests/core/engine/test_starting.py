@@ -19,7 +19,7 @@ from jaxtui.core.model import (
 )
 from jaxtui.ui import words
 from jaxtui.ui.progress import starting
-from tests.processes import ROOT, alive, jaxtui
+from tests.processes import ROOT, alive, ended
 
 
 async def test_a_start_that_hangs_ends_at_its_limit_and_can_be_tried_again(
@@ -147,19 +147,19 @@ def test_the_last_lines_of_the_log_are_kept():
     ],
 )
 def test_a_wrong_environment_is_exit_3_and_a_sentence(environment, says):
-    ended = jaxtui("devices", **environment)
-    if ended.returncode == 0 and "JAX_PLATFORMS" in environment:
+    done = ended("devices", **environment)
+    if done.returncode == 0 and "JAX_PLATFORMS" in environment:
         pytest.skip("this machine has that accelerator")
-    assert (ended.returncode, ended.stdout) == (3, "")
-    assert ended.stderr.startswith("jaxtui: ")
-    assert says in ended.stderr
-    assert "The original text:" in ended.stderr
-    assert "Traceback" not in ended.stderr
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("jaxtui: ")
+    assert says in done.stderr
+    assert "The original text:" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_limit_of_the_command_line_is_kept(tmp_path):
     (tmp_path / "jax.py").write_text("import time; time.sleep(3600)")
     path = f"{tmp_path}:{ROOT}"
-    ended = jaxtui("devices", "--start-limit", "0.2", PYTHONPATH=path)
-    assert ended.returncode == 3
-    assert "JAX did not start within 0.2 s" in ended.stderr
+    done = ended("devices", "--start-limit", "0.2", PYTHONPATH=path)
+    assert done.returncode == 3
+    assert "JAX did not start within 0.2 s" in done.stderr

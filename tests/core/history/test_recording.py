@@ -89,6 +89,7 @@ def ended(outcome: Ending) -> RunFinished:
 
 SEEN = measurement()
 SAMPLED = sampled(0, 1, msgspec.structs.replace(SEEN, stopped=None), 1.0)
+LINK = records.measurement(case("eager", op="copy_to", params={"to": "cpu:1"}))
 NOTHING = sampled(0, 1, msgspec.structs.replace(SEEN, ready=None), 1.0)
 FAILED = CaseFailed(index=0, failure=Failure(case=SEEN.case, remark=records.told()))
 
@@ -103,6 +104,8 @@ FAILED = CaseFailed(index=0, failure=Failure(case=SEEN.case, remark=records.told
         ((SAMPLED, FAILED, ended("cancelled")), []),
         # A death is never evidence.
         ((SAMPLED, ended("crashed")), []),
+        # Links have a page of their own.
+        ((sampled(0, 1, LINK, 1.0), measured(LINK)), []),
     ],
 )
 def test_of_a_case_that_only_its_run_has_ended_what_there_is_is_kept(
@@ -126,16 +129,6 @@ def test_a_measurement_has_the_device_of_its_case(data: Path) -> None:
     assert not keeper.close()
     rows = History().page().rows
     assert [row.device_kind for row in rows] == ["", "another", "cpu"]
-
-
-def test_links_are_not_kept(data: Path) -> None:
-    case = records.case("eager", op="copy_to", params={"to": "cpu:1"})
-    link = records.measurement(case)
-    keeper = Recording(pytest.fail)
-    for event in (READY, sampled(0, 1, link, 1.0), measured(link)):
-        keeper.observe(event)
-    assert not keeper.close()
-    assert History().page().rows == ()
 
 
 def test_what_cannot_be_written_is_said_once_and_not_told(
@@ -217,9 +210,8 @@ def test_it_is_said_why_nothing_can_be_written(
 # Commands and the app.
 
 
-def keep_earlier(**changes: Any) -> None:
-    """What the fake engine's machine has measured of selu: 5 s for a call."""
-    of = case(size=10**6)
+def keep_earlier(of: Case, **changes: Any) -> None:
+    """What the fake engine's machine has measured: 5 s for a call."""
     host = msgspec.structs.replace(fake_engine.HOST, **changes)
     insert(History(), host, DEVICE, records.measurement(of, 5.0))
 
@@ -231,7 +223,7 @@ def test_a_command_says_where_earlier_runs_lie_outside_of_an_interval(
     changes: dict[str, str],
     said: bool,
 ) -> None:
-    keep_earlier(**changes)
+    keep_earlier(case(size=10**6), **changes)
     cli.main(("bench", "selu", "--json"), engine=FakeEngine(complete))
     (found,) = msgspec.json.decode(capsys.readouterr().out)["measurements"]
     texts = {note["flag"]: note["text"] for note in found["notes"]}
@@ -241,24 +233,6 @@ def test_a_command_says_where_earlier_runs_lie_outside_of_an_interval(
     # It is said of the moment, and not kept.
     kept = History().entry(2).measurement
     assert not kept.has("earlier-runs")
-
-
-async def test_the_app_says_so_too(data: Path) -> None:
-    of = case(op="matmul", size=1000)
-    insert(History(), fake_engine.HOST, DEVICE, records.measurement(of, 5.0))
-    app = app_on(fake_engine.FakeEngine())
-    keeping = Recorder(app)
-    async with app.run_test() as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("enter")
-        await until_done(pilot, app)
-
-        def noted() -> bool:
-            measured = app.session.state.run.cases[0].measurement
-            return measured is not None and measured.has("earlier-runs")
-
-        await until(pilot, noted)
-    keeping.close()
 
 
 def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:
@@ -273,6 +247,9 @@ def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:
     for words in (("bench", "selu"), lesson):
         cli.main(words, engine=FakeEngine(complete))
     assert {row.op for row in History().page().rows} == {"selu", "gram"}
+
+
+TWICE = (signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(FakeEngine):
@@ -296,21 +273,16 @@ class Interrupted(FakeEngine):
                 await asyncio.sleep(0)
 
 
-MOMENTS = random.Random(26).sample(range(1, 150), 20)
+MOMENTS = random.Random(26).sample(range(1, 150), 10)
 """The engine says some 150 things."""
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "numbers"),
     [
-        ("bench", "matmul", "--size", "64,128", "--mode", "jit,numpy"),
-        ("crossover", "matmul", "--size", "16..4k"),
+        (("bench", "matmul", "--size", "64,128", "--mode", "jit,numpy"), TWICE),
+        (("crossover", "matmul", "--size", "16..4k"), (signal.SIGINT,)),
     ],
-)
-@pytest.mark.parametrize(
-    "numbers",
-    [(signal.SIGINT,), (signal.SIGTERM, signal.SIGHUP)],
-    ids=["once", "twice"],
 )
 def test_the_history_has_what_the_document_of_an_interrupted_run_shows(
     words: tuple[str, ...], numbers: tuple[int, ...], data: Path, capsys
@@ -333,24 +305,37 @@ def label(case: dict[str, Any]) -> str:
     return msgspec.convert(case, Case).label
 
 
-async def test_the_app_says_on_its_message_line_what_is_wrong(data: Path) -> None:
-    data.write_text("a file, where a folder should be")
-    app = app_on(fake_engine.FakeEngine(complete))
+@pytest.mark.parametrize("broken", [False, True])
+async def test_the_app_says_what_was_before_or_what_is_wrong(
+    data: Path, broken: bool
+) -> None:
+    if broken:
+        data.write_text("a file, where a folder should be")
+    else:
+        keep_earlier(case(op="matmul", size=1000))
+    app = app_on(FakeEngine(complete))
     keeping = Recorder(app)
+
+    def said() -> bool:
+        if broken:
+            return str(data) in app.session.state.message
+        measured = app.session.state.run.cases[0].measurement
+        return measured is not None and measured.has("earlier-runs")
+
     async with app.run_test() as pilot:
         await until_ready(pilot, app)
         await pilot.press("enter")
-        await until(pilot, lambda: str(data) in app.session.state.message)
+        await until(pilot, said)
         await until_done(pilot, app)
-    (missing,) = keeping.close()
-    assert missing.count("2 measurements")
+    missing = keeping.close()
+    assert [text.count("2 measurements") for text in missing] == [1] * broken
 
 
 async def test_leaving_does_not_wait_for_a_history_that_is_locked(
     let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jaxtui.ui.app.run.PATIENCE_SECONDS", 0.01)
-    app = app_on(fake_engine.FakeEngine(complete))
+    app = app_on(FakeEngine(complete))
     keeping = Recorder(app)
     async with app.run_test() as pilot:
         await until_ready(pilot, app)
