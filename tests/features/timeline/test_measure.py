@@ -112,9 +112,8 @@ def test_every_style_has_its_stamps_in_order(style: LoopStyle, chained: bool) ->
     assert said["instrumented"]["repeats"] == one.undisturbed.repeats
 
 
-@pytest.mark.parametrize("chained", [False, True])
-def test_never_waiting_reads_the_dispatch_alone(chained: bool) -> None:
-    one = measured(loop(size=512, calls=20, chained=chained))
+def test_never_waiting_reads_the_dispatch_alone() -> None:
+    one = measured(loop(size=512, calls=20))
     assert one.undisturbed.true_seconds > 3 * one.undisturbed.stopwatch_seconds
     assert one.watched.true_seconds > 3 * one.watched.stopwatch_seconds
     # The host was through long before the device had got anywhere near the end.
@@ -132,13 +131,10 @@ def test_waiting_shows_the_true_time(style: LoopStyle) -> None:
     "changes",
     [
         {"mode": "eager", "style": "each"},
-        {"inputs": "host"},
         {"inputs": "host", "mode": "eager", "chained": True},
         {"dtype": "float64", "chained": True},
-        {"dtype": "bfloat16"},
         {"dtype": "complex64"},
         {"device": "cpu:2"},
-        {"op": "sum", "size": 5000},
         {"op": "normal", "size": 5000},
         {"calls": 1, "style": "end"},
     ],

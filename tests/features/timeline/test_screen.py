@@ -30,9 +30,8 @@ from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS, loopable
 from jaxtui.features.timeline.report import CALLS
 from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.ui.app import themes
-from jaxtui.ui.app.app import JaxtuiApp, TooSmall
+from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.dialogs import CodeScreen
-from jaxtui.ui.app.help import HelpScreen
 from jaxtui.ui.sheet import Figure, Sheet
 from jaxtui.ui.widgets.keys_line import KeysLine
 from tests.fake_engine import FakeEngine, begun, looped, tpu_devices
@@ -249,15 +248,6 @@ async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
 # What is shown.
 
 
-async def test_what_runs_inline_is_never_called_asynchronous() -> None:
-    engine = FakeEngine()
-    answers(engine, inline=True)
-    async with on_timeline(engine, WIDE) as (pilot, app, _):
-        await until(pilot, lambda: "inside the call" in shown(app, "figures"))
-        assert "device inline" in shown(app, "lanes")
-        assert "inside the call" in shown(app, "call")
-
-
 @pytest.mark.parametrize("size", [NARROW, WIDE])
 async def test_everything_is_in_view(size: tuple[int, int]) -> None:
     engine = FakeEngine(devices=tpu_devices())
@@ -266,8 +256,12 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
         Remark(flag, text="Something to know before the figure is quoted. ")
         for flag in ("few-repeats", "watched")
     )
-    answers(engine, peak=peak, held_from=32, notes=notes)
+    inline = size == WIDE
+    answers(engine, peak=peak, held_from=32, notes=notes, inline=inline)
     async with on_timeline(engine, size) as (pilot, app, screen):
+        assert ("device inline" in shown(app, "lanes")) == inline
+        assert ("inside the call" in shown(app, "call")) == inline
+        assert ("inside the call" in shown(app, "figures")) == inline
         await pilot.pause()
         await pilot.pause()
         for widget in (*screen.query(Static), *screen.query(Sheet)):
@@ -420,31 +414,3 @@ async def test_code_that_comes_late_stays_away_from_other_screens() -> None:
         await until(pilot, lambda: "planned" in engine.calls)
         await pilot.pause()
         assert not isinstance(app.screen, CodeScreen)
-
-
-async def test_too_small_and_the_keys_of_the_tabs() -> None:
-    engine = FakeEngine()
-    async with on_timeline(engine) as (pilot, app, screen):
-        await pilot.resize_terminal(40, 10)
-        await until(pilot, lambda: isinstance(app.screen, TooSmall))
-        await pilot.resize_terminal(60, 15)
-        await until(pilot, lambda: app.screen is screen)
-        await until(pilot, lambda: lanes(app).size.width >= 56)
-        await until(pilot, lambda: "device" in lanes(app).text)
-        assert "esc Back" in lines(app).split("\n")[-1]
-
-        # The keys of the tabs do nothing here, and are not offered.
-        titles = {one.title for one in app.get_system_commands(screen)}
-        assert {"Wait", "Chain", "Class"} <= titles
-        assert not titles & {"Devices", "Bench", "Metric"}
-        await pilot.press("1", "2", "e", "w", "d")
-        await pilot.pause()
-        assert app.tab == "devices"
-        assert not engine.experiments
-        await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        await until(pilot, lambda: TimelineScreen.HELP in lines(app))
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is screen)
-        await pilot.press("ctrl+q")
-    assert (app.return_code or 0) == 0
