@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,21 +31,10 @@ from tests.features.lessons.figures import (
     us,
     works,
 )
+from tests.golden.test_documents import check_frozen
 
 pytestmark = pytest.mark.usefixtures("brief")
 
-COLD = {
-    "JAX.transfer": ms(1),
-    "JAX.trace": ms(1),
-    "JAX.lower": ms(2),
-    "JAX.compile": ms(12),
-    "JAX.first_call": ms(5),
-}
-KINDS = ("n×n float32", "n×(n+1) float32", "n×n bfloat16")
-COMPILED = {
-    **{kind: ms(15) for kind in KINDS},
-    **{f"{kind} again": ms(1) for kind in KINDS},
-}
 DENSITIES = ("0.1 %", "0.3 %", "1 %", "3 %", "10 %", "30 %")
 GONE = "jax.lib.xla_bridge"
 FIRST = "np.dot(jax_array, jax_array)"
@@ -57,170 +46,87 @@ def products(*milliseconds: float) -> Given:
     return {f"sparse {density}": ms(each) for density, each in both}
 
 
-BASES: Mapping[str, Given] = {
-    "clock 1": {"plain call": us(100), "np.asarray": ms(5), "block_until_ready": ms(5)},
-    "clock 2": {"JAX": ms(5), "JAX.dispatch": us(100), "NumPy": ms(10)},
-    "ahead 1": {
-        "call": us(50),
-        "shape and dtype": us(50),
-        "passed on": us(50),
-        "a value": ms(5),
-    },
-    "ahead 2": {"never": (us(300), ms(60)), "each": ms(66)},
-    "ahead 3": {"end": ms(1), "each": ms(4), "asarray": ms(4), "print": ms(20)},
-    "ahead 4": {"never": (ms(80), ms(160)), "never.held": 32},
-    "first-call 1": {"JAX": ms(5), **COLD, "NumPy": ms(4)},
-    "first-call 2": {
-        "device_put(x)": us(10),
-        "copy from NumPy": us(500),
-        "first call": ms(20),
-        "compile alone": ms(12),
-        "later call": ms(5),
-        "same memory": "True",
-    },
-    "first-call 3": {**COMPILED, "traced": 3},
-    # 21 ms until the first result, then 1 ms a call against 3 ms: 21 + (n-1) <= 3 n.
-    "first-call 4": {"JAX": ms(1), **COLD, "NumPy": ms(3)},
-    "first-call 5": {"JAX": ms(1), **COLD, "NumPy": ms(3)},
-    "numpy-or-jax 1": {"A": ms(5), "B": ms(11), "C": ms(10)},
-    "numpy-or-jax 1 both": {
-        "A": ms(150),
-        "B": ms(300),
-        "C": ms(290),
-        "D": ms(30),
-        "E": ms(5),
-    },
-    "numpy-or-jax 1 tpu": {"A": ms(150), "D": ms(30), "E": ms(5)},
-    "numpy-or-jax 2": {
-        "NumPy x·xᵀ": ms(5),
-        "NumPy a·b": ms(9),
-        "JAX x·xᵀ": ms(8),
-        "JAX a·b": ms(8),
-    },
-    "small-work 3": {
-        "NumPy 10": us(2),
-        "eager 10": us(20),
-        "jit 10": us(10),
-        "NumPy 100": us(2),
-        "eager 100": us(21),
-        "jit 100": us(11),
-        "jit large": us(20),
-    },
-    "clock 3": {
-        "it read": 1e-4,
-        "the work took": 5e-3,
-        "findings": 1,
-        "what the audit says": "The clock stops too soon.",
-        "it read, mended": 5e-3,
-        "findings, mended": 0,
-    },
-    "fusion 3": {
-        "kernels": 2,
-        "lines of each kernel": "dot: [4], fusion: [5, 6, 7]",
-        "most lines in one kernel": 3,
-        "a step takes": 6e-3,
-        "the product takes": 5e-3,
-    },
-    "fusion 1": {"NumPy": ms(8), "eager": ms(4), "jit": us(400)},
-    "fusion 2": {
-        "steps": 6,
-        "kernels": 1,
-        "bytes, step by step": 50e6,
-        "bytes, fused": 8e6,
-        "eager": ms(4),
-        "jit": us(500),
-    },
-    "memory 1": {
-        "fresh memory": ms(2),
-        "reused memory": us(400),
-        "page faults, fresh": 980.2,
-    },
-    "memory 2": {
-        "new results": ms(1.2),
-        "results written into one array": us(300),
-        "page faults, new": 980,
-        "page faults, into one array": 0.2,
-    },
-    "digits 1": {
-        "float64": ms(2),
-        "float32": ms(1),
-        "float16": ms(3),
-        "bfloat16": us(400),
-        "float64.error_vs_float64": 1e-15,
-        "float32.error_vs_float64": 5e-7,
-        "float16.error_vs_float64": 3e-4,
-        "bfloat16.error_vs_float64": 2e-3,
-        "float64.bytes": 8e6,
-        "float32.bytes": 4e6,
-        "bfloat16.bytes": 2e6,
-    },
-    "devices 5": {"int32": ms(40), "float32": ms(10), "here": "{CpuDevice(id=0)}"},
-    "devices 5 both": {
-        "int32": ms(4),
-        "float32": ms(1),
-        "CPU": ms(30),
-        "here": "{TPU_0}",
-        "there": "{TFRT_CPU_0}",
-    },
-    "updates 3": {"jit": ms(20), "donated": us(10)},
-    "gradients 3": {
-        "one": 1e-6,
-        "many": 1e-6,
-        "jvp": 1e-6,
-        "vjp": 1e-6,
-        "forward one": ms(30),
-        "reverse one": ms(1),
-        "forward many": ms(1),
-        "reverse many": ms(30),
-    },
-    "gradients 4": {"value": ms(1), "both": ms(3)},
-    "sparse 2": {"dense": ms(1), **products(0.1, 0.2, 0.4, 2, 8, 30)},
-    "sparse 4": {
-        "Python operations": 400,
-        "fori operations": 1,
-        "difference": 0,
-        "Python compile": ms(200),
-        "fori compile": ms(40),
-    },
-    "batching 2": {
-        "loop": ms(2),
-        "hand": us(100),
-        "vmap": us(300),
-        "hand jit": us(10),
-        "vmap jit": us(10),
-    },
-    "batching 3": {
-        "vmap off": 1e-6,
-        "loop off": 0,
-        "size": 1,
-        "loop": ms(40),
-        "hand": us(300),
-        "vmap": us(300),
-    },
-    "kernel 1": {
-        "eager": ms(5),
-        "jit": ms(1),
-        "kernel": ms(1),
-        "eager.error_vs_float64": 8e-8,
-        "jit.error_vs_float64": 8e-8,
-        "kernel.error_vs_float64": 9e-8,
-        "kernel.note": "interpreted",
-    },
-    "kernel 1 tpu": {
-        "eager": ms(5),
-        "jit": ms(1),
-        "kernel": ms(1),
-        "jit.error_vs_float64": 8e-8,
-        "kernel.error_vs_float64": 8e-8,
-    },
-    "kernel 2 tpu": {
-        "blocks": 4,
-        "same as jit": 1,
-        "compiled for this device": "(4096,)",
-    },
-}
+FIGURES = """
+clock 1: plain call=100us; np.asarray=5ms; block_until_ready=5ms
+clock 2: JAX=5ms; JAX.dispatch=100us; NumPy=10ms
+ahead 1: call=50us; shape and dtype=50us; passed on=50us; a value=5ms
+ahead 2: never=300us+60ms; each=66ms
+ahead 3: end=1ms; each=4ms; asarray=4ms; print=20ms
+ahead 4: never=80ms+160ms; never.held=32
+first-call 1: JAX=5ms; JAX.transfer=1ms; JAX.trace=1ms; JAX.lower=2ms;
+    JAX.compile=12ms; JAX.first_call=5ms; NumPy=4ms
+first-call 2: device_put(x)=10us; copy from NumPy=500us; first call=20ms;
+    compile alone=12ms; later call=5ms; same memory='True'
+first-call 3: n×n float32=15ms; n×(n+1) float32=15ms; n×n bfloat16=15ms;
+    n×n float32 again=1ms; n×(n+1) float32 again=1ms; n×n bfloat16 again=1ms; traced=3
+first-call 4: JAX=1ms; JAX.transfer=1ms; JAX.trace=1ms; JAX.lower=2ms;
+    JAX.compile=12ms; JAX.first_call=5ms; NumPy=3ms
+first-call 5: JAX=1ms; JAX.transfer=1ms; JAX.trace=1ms; JAX.lower=2ms;
+    JAX.compile=12ms; JAX.first_call=5ms; NumPy=3ms
+numpy-or-jax 1: A=5ms; B=11ms; C=10ms
+numpy-or-jax 1 both: A=150ms; B=300ms; C=290ms; D=30ms; E=5ms
+numpy-or-jax 1 tpu: A=150ms; D=30ms; E=5ms
+numpy-or-jax 2: NumPy x·xᵀ=5ms; NumPy a·b=9ms; JAX x·xᵀ=8ms; JAX a·b=8ms
+small-work 3: NumPy 10=2us; eager 10=20us; jit 10=10us; NumPy 100=2us; eager 100=21us;
+    jit 100=11us; jit large=20us
+clock 3: it read=0.0001; the work took=0.005; findings=1;
+    what the audit says='The clock stops too soon.'; it read, mended=0.005;
+    findings, mended=0
+fusion 3: kernels=2; lines of each kernel='dot: [4], fusion: [5, 6, 7]';
+    most lines in one kernel=3; a step takes=0.006; the product takes=0.005
+fusion 1: NumPy=8ms; eager=4ms; jit=400us
+fusion 2: steps=6; kernels=1; bytes, step by step=5e+07; bytes, fused=8e+06;
+    eager=4ms; jit=500us
+memory 1: fresh memory=2ms; reused memory=400us; page faults, fresh=980.2
+memory 2: new results=1.2ms; results written into one array=300us;
+    page faults, new=980; page faults, into one array=0.2
+digits 1: float64=2ms; float32=1ms; float16=3ms; bfloat16=400us;
+    float64.error_vs_float64=1e-15; float32.error_vs_float64=5e-07;
+    float16.error_vs_float64=0.0003; bfloat16.error_vs_float64=0.002;
+    float64.bytes=8e+06; float32.bytes=4e+06; bfloat16.bytes=2e+06
+devices 5: int32=40ms; float32=10ms; here='{CpuDevice(id=0)}'
+devices 5 both: int32=4ms; float32=1ms; CPU=30ms; here='{TPU_0}'; there='{TFRT_CPU_0}'
+updates 3: jit=20ms; donated=10us
+gradients 3: one=1e-06; many=1e-06; jvp=1e-06; vjp=1e-06; forward one=30ms;
+    reverse one=1ms; forward many=1ms; reverse many=30ms
+gradients 4: value=1ms; both=3ms
+sparse 2: dense=1ms; sparse 0.1 %=100us; sparse 0.3 %=200us; sparse 1 %=400us;
+    sparse 3 %=2ms; sparse 10 %=8ms; sparse 30 %=30ms
+sparse 4: Python operations=400; fori operations=1; difference=0;
+    Python compile=200ms; fori compile=40ms
+batching 2: loop=2ms; hand=100us; vmap=300us; hand jit=10us; vmap jit=10us
+batching 3: vmap off=1e-06; loop off=0; size=1; loop=40ms; hand=300us; vmap=300us
+kernel 1: eager=5ms; jit=1ms; kernel=1ms; eager.error_vs_float64=8e-08;
+    jit.error_vs_float64=8e-08; kernel.error_vs_float64=9e-08;
+    kernel.note='interpreted'
+kernel 1 tpu: eager=5ms; jit=1ms; kernel=1ms; jit.error_vs_float64=8e-08;
+    kernel.error_vs_float64=8e-08
+kernel 2 tpu: blocks=4; same as jit=1; compiled for this device='(4096,)'
+"""
 """Figures with which a claim holds, by lesson, step and machine; of all other steps
-they are what JAX says here."""
+they are what JAX says here. Of a loop: its stopwatch and its work."""
+
+
+def figure(text: str) -> object:
+    """A time, such as ``5ms``, a text in quotes, a number, or a pair of times."""
+    for unit, time in (("us", us), ("ms", ms), ("s", sec)):
+        if text.endswith(unit):
+            pair = [time(float(part.removesuffix(unit))) for part in text.split("+")]
+            return pair[0] if len(pair) == 1 else tuple(pair)
+    return ast.literal_eval(text)
+
+
+def given(text: str) -> Given:
+    pairs = (each.rsplit("=", 1) for each in " ".join(text.split()).split("; "))
+    return {name: figure(value) for name, value in pairs}
+
+
+BASES: Mapping[str, Given] = {
+    where: given(text)
+    for where, _, text in (
+        line.partition(": ") for line in FIGURES.replace("\n    ", " ").splitlines()[1:]
+    )
+}
 
 TABLE: Sequence[tuple[Any, ...]] = (
     # Step, what differs from its base, verdict, answer, and rows of the table: "its
@@ -269,7 +175,7 @@ TABLE: Sequence[tuple[Any, ...]] = (
     ("first-call 2", {"first call": ms(5), "later call": ms(6)}, False, 0),
     ("first-call 3", {}, True, 2),
     ("first-call 3", {"traced": 1}, False, 0),
-    ("first-call 3", {KINDS[0]: ms(1)}, False, 2),
+    ("first-call 3", {"n×n float32": ms(1)}, False, 2),
     ("first-call 4", {}, True, 0, "JAX catches up at | call 10"),
     ("first-call 4", {"JAX": ms(4)}, True, 3, "JAX catches | never"),
     ("first-call 4", {"NumPy": sec(1)}, False, 0),
@@ -432,9 +338,6 @@ def test_what_a_step_concludes_from_its_figures(row: tuple[Any, ...]) -> None:
         assert not cells[1:] or cells[1] in remark
 
 
-RECORDED = Path(__file__).with_name("conclusions.txt")
-
-
 def test_what_is_said_of_figures_is_as_recorded() -> None:
     """The words of each outcome; ``JAXTUI_GOLDEN=write`` writes them anew."""
     parts = []
@@ -446,9 +349,7 @@ def test_what_is_said_of_figures_is_as_recorded() -> None:
         reasons = map(words.sentence, found.reasons)
         parts.append("\n".join([title, *found.sentences, *reasons]))
     text = "\n\n".join(parts) + "\n"
-    if os.environ.get("JAXTUI_GOLDEN") == "write":
-        RECORDED.write_text(text, encoding="utf-8")
-    assert text == RECORDED.read_text(encoding="utf-8")
+    check_frozen(Path(__file__).with_name("conclusions.txt"), text)
 
 
 def test_every_claim_is_seen_to_hold_and_to_fail() -> None:

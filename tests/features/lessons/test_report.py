@@ -1,42 +1,46 @@
-"""What a lesson says, at any width: the list, a page at each stage, its parts."""
+"""What a lesson says, as ``views.txt`` holds it: the list, pages, and their parts.
+
+With ``JAXTUI_GOLDEN=write`` in the environment it is written instead of compared with.
+"""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from rich.console import RenderableType
 
 from jaxtui.core import format as fmt
-from jaxtui.core.model import Remark, SnippetTimed, Timing, Work
+from jaxtui.core.model import (
+    Experiment,
+    Remark,
+    RunFinished,
+    SnippetTimed,
+    Timing,
+    Work,
+)
 from jaxtui.core.state import Job
 from jaxtui.features.lessons import report as view
 from jaxtui.features.lessons.base import Conclusion, Row
-from jaxtui.features.lessons.course import NOT_TRIED, Attempt
+from jaxtui.features.lessons.course import Attempt
 from jaxtui.features.lessons.play import StepRun
-from jaxtui.features.lessons.report import Page, PageFigures, Stage, takeaway
+from jaxtui.features.lessons.report import Page, PageFigures, takeaway
 from jaxtui.features.lessons.trial import setting
-from jaxtui.ui import words
 from jaxtui.ui.plot import COLORS, Axis, Picture, Series
 from jaxtui.ui.report import written
 from tests import records
 from tests.fake_engine import HOST, at_once, cpu_devices
 from tests.features.lessons.figures import after, measured
 from tests.features.lessons.lessons_to_try import FIRST, SECOND
-from tests.records import case, summary
+from tests.golden.test_documents import check_frozen
+from tests.records import case
 
 STEP = FIRST.steps[0]
 HERE = setting(FIRST, cpu_devices(), HOST)
-CODES = {"pass": "32", "fail": "31", "low": "33"}
-"""The colours of verdicts on a terminal."""
-
-
-def text(content: RenderableType, width: int = 76) -> str:
-    return written(content, width)
-
-
-def flat(content: RenderableType) -> str:
-    return " ".join(text(content).split())
-
 
 PROSE = """\
 A call returns before the work is done: `f(x)`
@@ -47,15 +51,6 @@ gives a promise.
 
 Then look.
 """
-
-
-def test_prose_is_filled_and_code_keeps_its_lines() -> None:
-    assert text(view.Prose(PROSE), 60).split("\n\n") == [
-        "A call returns before the work is done: f(x) gives a\npromise.",
-        "    y = f(x)\n      .block_until_ready()",
-        "Then look.",
-    ]
-
 
 ROWS = (
     Row(
@@ -74,144 +69,144 @@ ROWS = (
 )
 
 
-@pytest.mark.parametrize("width", [58, 78, 118, 200])
-def test_a_table_loses_nothing_at_any_width(width: int) -> None:
-    lines = text(view.table(ROWS), width).split("\n")
-    assert max(map(len, lines)) <= width
-    write = fmt.alike(cell for row in ROWS for cell in row.figures)
-    expected = " ".join(cell for row in ROWS for cell in row.texts(write)).split()
-    words = " ".join(lines).split()
-    assert sorted(words) == sorted([*expected, "yours", "published"])
+def marked(content: RenderableType, width: int = 76) -> str:
+    """The text, with the codes of its colours in angle brackets."""
+    text = written(content, width, colour=True)
+    return re.sub(r"\x1b\[([\d;]*)m", r"<\1>", text)
 
 
-def test_the_times_of_a_table_are_written_alike() -> None:
-    """The learner's, the published ones and those of the remarks; but no words are."""
-    lines = [line.split("  ") for line in text(view.table(ROWS), 260).split("\n")[1:]]
-    cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    assert cells[:2] == [
-        ["it returned", "98 µs", "269 µs GPU", "the call"],
-        ["the call that waits", "10 ms", "1.92 s", "of 1 s"],
-    ]
-    assert cells[2][-1] == "after 2 s"
-    assert "published" not in text(view.table((Row(what="a", yours="1 s"),)))
-    assert view.table(()) == ""
+def timed(name: str, *seconds: float, once: bool = False) -> SnippetTimed:
+    timing = Timing(name=name, seconds=records.summary(*seconds), once=once)
+    return SnippetTimed(timing=timing)
 
 
-# The list.
-
-
-def test_the_list_says_what_is_done() -> None:
+def parts() -> Iterator[tuple[str, str]]:
+    yield "prose", marked(view.Prose(PROSE), 60)
+    # Times are written alike: the learner's, the published ones and those of remarks.
+    yield "table", marked(view.table(ROWS))
+    yield "wide table", marked(view.table(ROWS), 260)
+    yield "nothing published", marked(view.table((Row(what="a", yours="1 s"),)))
     done = (True, False), (True,)
     listed = view.entries((FIRST, SECOND), done, (9.6, 120))
-    assert [entry.plain for entry in listed] == [
-        "   1  What comes first?    ●○ 1/2   ~10 s",
-        "✓  2  What is wrong here?  ●  1/1  ~120 s",
-    ]
-    contents = text(view.contents((FIRST, SECOND), done))
-    assert "Needs: an accelerator for nothing" in contents
-    assert "As text: jaxtui learn second" in contents
-
-
-PROGRAM = """\
-# The snippet first
-n = 100
-# time: first
-n + 1
-# show: value
-n
-
-# time: matmul 100 float32 jit on cpu:0
-
-# matmul 100 float32 jit on cpu:0
-for _ in range(40):
-    y = matmul(x)"""
-
-
-def test_what_a_step_runs_is_shown_as_code() -> None:
+    yield "list", "\n".join(entry.markup for entry in listed)
+    yield "contents", marked(view.contents((FIRST, SECOND), done))
     works = (*STEP.works(HERE), *SECOND.steps[0].works(HERE))
-    assert text(view.apart(*map(view.program, works)), 60) == PROGRAM
-
-
-BARS = """\
-plain call         0.100 ms  ▌
-a call that waits   4.00 ms  ███████████████████
-jit cpu:0           2.00 ms  █████████▌
-numpy host          1.00 ms  ████▊"""
-
-
-def test_times_are_bars_on_one_scale_in_one_unit() -> None:
-    clocks = {"plain call": 1e-4, "a call that waits": 4e-3}
-    # What was interpreted has no speed.
+    yield "programs", marked(view.apart(*map(view.program, works)), 60)
+    # One scale and one unit; what was interpreted has no speed; vague times are dim.
     note = Remark("interpreted", text="In interpret mode.")
     outcome = after(
-        *(
-            SnippetTimed(timing=Timing(name=name, seconds=summary(seconds)))
-            for name, seconds in clocks.items()
-        ),
+        timed("plain call", 1e-4),
+        timed("a call that waits", 4e-3),
+        timed("wanders", 2e-3, 0.4),
+        timed("the first call", 1e-3, once=True),
         measured(case(), 2e-3),
         measured(case("numpy"), 1e-3),
         measured(case("pallas"), 9e-3, notes=(note,)),
     )
-    assert text(view.bars(outcome), 48) == BARS
-    assert view.bars(after()) == ""
-
-
-def test_a_time_that_is_not_known_to_within_a_third_is_dim() -> None:
-    wide = records.summary(2e-3, 0.4)
-    once = Timing(name="the first call", seconds=records.summary(1e-3), once=True)
-    outcome = after(
-        SnippetTimed(timing=Timing(name="wanders", seconds=wide)),
-        SnippetTimed(timing=once),
-    )
+    yield "bars", marked(view.bars(outcome), 60)
     rows = Row("wanders", "2 ms", vague=True), Row("the first call", "1 ms")
-    for drawn in (view.bars(outcome), view.table(rows)):
-        *_, wanders, first = written(drawn, 60, colour=True).split("\n")
-        assert ("\x1b[2m" in wanders, "\x1b[1m" in first) == (True, True)
-
-
-# A page.
+    yield "vague", marked(view.table(rows), 60)
+    assert view.bars(after()) == view.table(()) == ""
 
 
 def run_of(*works: Work) -> StepRun:
     run = StepRun(FIRST.steps[0], HERE)
     for work in works:
+        if isinstance(work, Experiment):
+            run = run.observe(measured(work.cases[0], 2e-3))
+            run = run.observe(RunFinished(outcome="complete", elapsed_seconds=1.0))
+            continue
         for event in at_once(work):  # type: ignore[arg-type]
             run = run.observe(event)
     return run
 
 
-def page(run: StepRun | None = None, **changes: object) -> Page:
+def page(run: StepRun | None = None, **changes: Any) -> Page:
     live = bool(changes.get("live"))
-    figures = PageFigures.of(STEP, HERE, run, COLORS, live=live)
-    facts: dict[str, object] = {
+    facts: dict[str, Any] = {
         "lesson": FIRST,
         "number": 0,
         "run": run,
         "setting": HERE,
-        "figures": figures,
+        "figures": PageFigures.of(STEP, HERE, run, COLORS, live=live),
     }
-    return Page(**{**facts, **changes})  # type: ignore[arg-type]
+    return Page(**{**facts, **changes})
 
 
-BROKEN = Attempt(trouble="It broke.")
+def concluded(prediction: int | None, **facts: Any) -> Page:
+    """A step that was run, with a conclusion."""
+    run = run_of()
+    said: dict[str, Any] = {"sentences": ("So it is.", "And so on."), "rows": ROWS[:1]}
+    if (answer := facts.get("answer")) is not None:
+        said["answers"] = frozenset({answer})
+    conclusion = Conclusion(**{**said, **facts})
+    figures = PageFigures(conclusion=conclusion)
+    return page(run, attempt=Attempt(prediction=prediction, run=run), figures=figures)
 
 
-@pytest.mark.parametrize(
-    ("attempt", "live", "stage", "asks"),
-    [
-        (NOT_TRIED, False, "before", True),
-        (BROKEN, False, "broken", True),
-        (BROKEN, True, "running", False),
-        (Attempt(run=run_of()), False, "done", False),
-    ],
-)
-def test_how_far_a_step_is(
-    attempt: Attempt, live: bool, stage: Stage, asks: bool
-) -> None:
-    shown = page(attempt.run, attempt=attempt, live=live)
-    assert (shown.stage, shown.asks) == (stage, asks)
-    # What it says of the outcome comes with the outcome.
-    assert ("Two works give two" in flat(shown.verdict())) == (stage == "done")
+FIRST_WORK, LAST_WORK = STEP.works(HERE)
+BOTH = run_of(FIRST_WORK, LAST_WORK)
+SIMULATED = replace(HERE, devices=cpu_devices(2, simulated=True))
+EITHER = {"holds": True, "answer": 1, "answers": frozenset({0, 1})}
+DOUBT = (Remark("step-disturbed"),)
+
+PAGES = {
+    "before": page(),
+    "predicted": page(attempt=Attempt(prediction=1)),
+    "broken": page(attempt=Attempt(trouble="It broke.")),
+    "broken, running": page(
+        attempt=Attempt(trouble="It broke.", prediction=1),
+        live=True,
+        job=Job(1, work=FIRST_WORK, elapsed_seconds=1.0, remaining_seconds=3.0),
+        elapsed_seconds=1.0,
+    ),
+    "one work of two": page(run_of(FIRST_WORK), attempt=Attempt(2, run_of(FIRST_WORK))),
+    "done": page(BOTH, attempt=Attempt(prediction=2, run=BOTH), done=(True, False)),
+    "done, simulated": page(
+        replace(BOTH, setting=SIMULATED), attempt=Attempt(run=BOTH), done=(True, True)
+    ),
+}
+GRADED = {
+    "holds, right": concluded(1, holds=True, answer=1),
+    "holds, doubted": concluded(1, holds=True, answer=1, doubts=DOUBT),
+    "fails, wrong": concluded(0, holds=False, answer=1),
+    "open": concluded(0, holds=None),
+    "not predicted": concluded(None, holds=True, answer=1),
+    # Every choice that the figures allow is right, and noise grades nobody.
+    **{f"either, {n} predicted": concluded(n, **EITHER) for n in range(3)},
+    "noise, right": concluded(0, **EITHER, graded=False),
+    "noise, wrong": concluded(2, **EITHER, graded=False),
+}
+
+
+def pages() -> Iterator[tuple[str, str]]:
+    for name, shown in PAGES.items():
+        parts = (shown.heading(), *shown.choices(), shown.verdict(), shown.results())
+        asks = " asks" * shown.asks
+        yield f"{name}: {shown.stage}{asks}", "\n".join(map(marked, parts))
+        yield "why", marked(shown.explanation()).partition("\n\n    jnp")[2]
+    for name, shown in GRADED.items():
+        yield name, "\n".join(map(marked, (*shown.choices(), shown.verdict())))
+    yield "why", marked(shown.explanation())
+    yield "narrow", marked(page().heading(), 36)
+    for name in ("before", "one work of two"):
+        yield f"{name}, taken away", PAGES[name].text()
+
+
+def test_all_that_is_written_is_as_it_was() -> None:
+    text = "".join(f"== {name}\n{text}\n" for name, text in [*parts(), *pages()])
+    lines = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+    check_frozen(Path(__file__).with_name("views.txt"), lines)
+
+
+@pytest.mark.parametrize("width", [58, 78, 118, 200])
+def test_a_table_loses_nothing_at_any_width(width: int) -> None:
+    lines = written(view.table(ROWS), width).split("\n")
+    assert max(map(len, lines)) <= width
+    write = fmt.alike(cell for row in ROWS for cell in row.figures)
+    expected = " ".join(cell for row in ROWS for cell in row.texts(write)).split()
+    words = " ".join(lines).split()
+    assert sorted(words) == sorted([*expected, "yours", "published"])
 
 
 @pytest.mark.parametrize(
@@ -228,115 +223,18 @@ def test_how_far_a_step_is(
 def test_the_seconds_left_go_down_between_two_reports(
     elapsed: float, remaining: float, now: float, left: float
 ) -> None:
-    snippet, experiment = FIRST.steps[0].works(HERE)
-    assert (snippet.budget, experiment.budget) == (5.0, 0.1)  # type: ignore[union-attr]
-    job = Job(1, work=snippet, elapsed_seconds=elapsed, remaining_seconds=remaining)
+    assert (FIRST_WORK.budget, LAST_WORK.budget) == (5.0, 0.1)  # type: ignore[union-attr]
+    job = Job(1, work=FIRST_WORK, elapsed_seconds=elapsed, remaining_seconds=remaining)
     # The experiment comes after it, and earlier works lie behind both.
     facts = {"live": True, "job": job, "played_seconds": 50.0}
-    shown = page(run_of(), elapsed_seconds=50.0 + now, **facts)
-    assert shown.seconds_left == pytest.approx(max(0.0, left + 0.1))
-    shown = page(run_of(snippet), elapsed_seconds=50.0 + now, **facts)
-    assert shown.seconds_left == pytest.approx(max(0.0, left))
+    for works, more in (((), 0.1), ((FIRST_WORK,), 0.0)):
+        shown = page(run_of(*works), elapsed_seconds=50.0 + now, **facts)
+        assert shown.seconds_left == pytest.approx(max(0.0, left + more))
 
 
-def test_the_text_that_is_taken_away_is_what_jaxtui_learn_prints() -> None:
-    run = run_of(FIRST.steps[0].works(HERE)[0])
-    attempt = Attempt(prediction=2, run=run)
-    shown = page(run, attempt=attempt)
-    words = shown.text()
-    for part in (
-        "What comes first?",
-        "What must be known.",
-        "# The snippet first",
-        "You predicted “three”; it is “two”.",
-        "Both were measured with 100.",
-        "Published: A page of a book",
-    ):
-        assert part in words
-    # Nothing of the outcome before there is one.
-    before = page().text()
-    assert "What must be known." in before
-    assert "two”" not in before
-    assert "Yours:" not in before
-
-
-@pytest.mark.parametrize(
-    ("holds", "prediction", "answer", "role"),
-    [
-        (True, 1, 1, "pass"),
-        (False, 0, 1, "fail"),
-        (None, 0, None, "low"),
-        (True, None, 1, "pass"),
-    ],
-)
-def test_a_verdict_and_what_was_predicted(
-    holds: bool | None, prediction: int | None, answer: int | None, role: str
-) -> None:
-    doubt = Remark("step-disturbed")
-    concluded = Conclusion(
-        rows=ROWS, holds=holds, sentences=("So it is.", "And so on."), answer=answer
-    )
-    run = run_of()
-    shown = page(
-        run,
-        attempt=Attempt(prediction=prediction, run=run),
-        figures=PageFigures(conclusion=replace(concluded, doubts=(doubt,))),
-    )
-    first, *_ = written(shown.verdict(), 76, colour=True).split("\n")
-    assert f"\x1b[{CODES[role]}m" in first
-    said = flat(shown.verdict())
-    assert STEP.claim in said
-    assert "So it is." in said
-    assert "And so on." in text(shown.explanation())
-    assert "98 µs" in text(shown.results())
-    assert words.text(doubt) in said
-    assert takeaway(concluded) == takeaway(replace(concluded, doubts=(doubt,)))
-    choices = [text(choice) for choice in shown.choices()]
-    assert ["✓" in choice for choice in choices] == [i == answer for i in range(3)]
-    assert ["●" in choice for choice in choices] == [i == prediction for i in range(3)]
-    wrong = answer is not None and prediction not in (None, answer)
-    assert ("✗" in "".join(choices)) == wrong
-
-
-@pytest.mark.parametrize(
-    ("prediction", "graded", "marks", "sentence"),
-    [
-        (0, True, "✓  ", "Your prediction was right: one"),
-        (1, True, " ✓ ", "Your prediction was right: two"),
-        (2, True, " ✓✗", "You predicted “three”; it is “two”."),
-        (0, False, "✓  ", "Your prediction was right: one"),
-        (2, False, "   ", "This run cannot grade it. Run the step again."),
-    ],
-)
-def test_every_choice_that_the_figures_allow_is_right_and_noise_grades_nobody(
-    prediction: int, graded: bool, marks: str, sentence: str
-) -> None:
-    conclusion = Conclusion(
-        rows=ROWS, holds=True, answer=1, answers=frozenset({0, 1}), graded=graded
-    )
-    run = run_of()
-    shown = page(
-        run,
-        attempt=Attempt(prediction=prediction, run=run),
-        figures=PageFigures(conclusion=conclusion),
-    )
-    choices = [text(choice) for choice in shown.choices()]
-    drawn = "".join("✓" if "✓" in c else "✗" if "✗" in c else " " for c in choices)
-    assert drawn == marks
-    assert sentence in flat(shown.verdict())
-
-
-def test_heading_and_sources_say_where() -> None:
-    run = run_of()
-    shown = page(run, attempt=Attempt(run=run), done=(True, False))
-    line = text(shown.heading())
-    assert line.endswith("n of n×n: 100 · cpu:0")
-    assert "●○ 1/2" in line
-    assert text(page().heading(), 36).endswith("size 100 · cpu:0")
-    assert "Yours: cpu:0, vm" in text(shown.explanation())
-    there = replace(HERE, devices=cpu_devices(2, simulated=True))
-    simulated = page(replace(run, setting=there), attempt=Attempt(run=run))
-    assert "SIMULATED" in text(simulated.explanation())
+def test_what_is_taken_away_from_a_step_has_no_doubts() -> None:
+    sure = Conclusion(holds=True, sentences=("So it is.",))
+    assert takeaway(sure) == takeaway(replace(sure, doubts=DOUBT)) != ""
 
 
 def test_curves_have_the_colours_of_their_sides() -> None:
