@@ -108,17 +108,19 @@ they are what JAX says here. Of a loop: its stopwatch and its work."""
 
 
 def figure(text: str) -> object:
-    """A time, such as ``5ms``, a text in quotes, a number, or a pair of times."""
-    for unit, time in (("us", us), ("ms", ms), ("s", sec)):
-        if text.endswith(unit):
-            pair = [time(float(part.removesuffix(unit))) for part in text.split("+")]
-            return pair[0] if len(pair) == 1 else tuple(pair)
+    """A time, such as ``5ms``, a pair of them, a number, or a text in quotes."""
+    if text.endswith("s"):
+        times = [
+            {"us": us, "ms": ms}[part[-2:]](float(part[:-2]))
+            for part in text.split("+")
+        ]
+        return times[0] if len(times) == 1 else tuple(times)
     return ast.literal_eval(text)
 
 
 def given(text: str) -> Given:
-    pairs = (each.rsplit("=", 1) for each in " ".join(text.split()).split("; "))
-    return {name: figure(value) for name, value in pairs}
+    pairs = (each.partition("=") for each in " ".join(text.split()).split("; "))
+    return {name: figure(value) for name, _, value in pairs}
 
 
 BASES: Mapping[str, Given] = {
