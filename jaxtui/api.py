@@ -146,9 +146,9 @@ def bench(
         chosen = (SizedOp(op),)
         scope = _own.registered(op, names[0], names[1:])
 
-    def build(own_devices: Sequence[Device], known_ops: Sequence[OpInfo]) -> Experiment:
+    def build(own_devices: Sequence[Device], all_ops: Sequence[OpInfo]) -> Experiment:
         return experiments.build(
-            chosen or selection.parse_ops(_listed(names), known_ops, own=True),
+            chosen or selection.parse_ops(_listed(names), all_ops, own=True),
             None if size is None else selection.parse_sizes(_text(size)),
             selection.parse_dtypes(_text(dtype, _dtype)) if dtype != () else None,
             None
@@ -157,7 +157,7 @@ def bench(
             selection.parse_modes(_text(mode)),
             selection.parse_inputs(_text(inputs)),
             selection.parse_precisions(_text(precision)),
-            catalogue=known_ops,
+            catalogue=all_ops,
             known_devices=own_devices,
             budget=None if budget is None else selection.parse_budget(str(budget)),
             target=_target(target),
@@ -175,11 +175,11 @@ def bench(
         if count > 1:
             state = _in_thread(_in_processes(build, events))
         else:
-            known, known_ops = devices(), ops()
-            experiment = build(known, known_ops)
+            all_devices, all_ops = devices(), ops()
+            experiment = build(all_devices, all_ops)
             for remark in _settings.remarks():
                 warnings.warn(words.text(remark), stacklevel=3)
-            ready = Ready(host=_host.host(), devices=known, ops=known_ops)
+            ready = Ready(host=_host.host(), devices=all_devices, ops=all_ops)
             events.append(ready)
             cases += experiment.cases
             with scope:

@@ -260,9 +260,9 @@ def _differences(first: Side, second: Side) -> Iterator[Difference]:
     facts.append(("chip", old, new))
     if first.host is not None and second.host is not None:
         facts += host_facts(first.host, second.host)
-    for name, one, other in facts:
-        if one != other:
-            yield Difference(name=name, first=_text(one), second=_text(other))
+    for name, left, right in facts:
+        if left != right:
+            yield Difference(name=name, first=_text(left), second=_text(right))
 
 
 def _text(value: object) -> str | None:

@@ -200,7 +200,7 @@ def _params(
 def _places(
     info: OpInfo,
     devices: Sequence[str] | None,
-    known: Sequence[Device],
+    present: Sequence[Device],
     mesh: Mesh | None,
 ) -> Sequence[str]:
     """The devices on which an op runs, of those that were typed.
@@ -208,17 +208,17 @@ def _places(
     What needs a mesh takes groups alone, of all devices unless others were typed. All
     else that runs on every device at once is dispatched from the process of these.
     """
-    if not known:
-        first_device(known)
-    whole = group_name(device.name for device in known)
+    if not present:
+        first_device(present)
+    whole = group_name(device.name for device in present)
     if info.collective or (info.own and mesh):
         if devices is None:
             return [whole]
         return [name for name in devices if len(members(name)) > 1] or devices
     if devices is None:
-        return [first_device(known).name]
+        return [first_device(present).name]
     hosts: dict[int, list[str]] = {}
-    for device in known:
+    for device in present:
         if device.addressable:
             hosts.setdefault(device.process_index, []).append(device.name)
     groups = [*map(group_name, hosts.values())]

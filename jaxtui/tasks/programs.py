@@ -118,7 +118,7 @@ def count(stage: Any) -> Count:
 
 
 def _libraries(text: str) -> tuple[str, ...]:
-    called = dict.fromkeys(one or other for one, other in _LIBRARY.findall(text))
+    called = dict.fromkeys(quoted or plain for quoted, plain in _LIBRARY.findall(text))
     return tuple(name for name in called if not _MARK.fullmatch(name))
 
 

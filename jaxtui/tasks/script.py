@@ -62,14 +62,14 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
         for number in (signal.SIGINT, *defaults):
             signal.signal(number, signal.SIG_IGN)
 
-    def asked(number: int, frame: FrameType | None) -> None:
+    def on_signal(number: int, frame: FrameType | None) -> None:
         end()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
 
     defaults = [ask for ask in ASKS if signal.getsignal(ask) is signal.SIG_DFL]
     for number in defaults:
-        signal.signal(number, asked)
+        signal.signal(number, on_signal)
     try:
         try:
             status = _status(arguments)

@@ -99,8 +99,8 @@ class Pool:
     def once(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
         if key not in self._made:
             self._made[key] = make()
-        made: _Made = self._made[key]
-        return made
+        value: _Made = self._made[key]
+        return value
 
 
 @dataclass(slots=True, kw_only=True)

@@ -28,7 +28,7 @@ def _several(numbers: tuple[int, ...], names: tuple[str, ...]) -> str:
         return "other processes"
     named = names if len(names) == len(numbers) else ("",) * len(numbers)
     pairs = zip(numbers, named, strict=True)
-    texts = [f"{each} ({name})" if name else str(each) for each, name in pairs]
+    texts = [f"{number} ({name})" if name else str(number) for number, name in pairs]
     if len(texts) == 1:
         return f"process {texts[0]}"
     if len(texts) > SHOWN:

@@ -52,8 +52,8 @@ class Lockstep(Pace):
             decided = value()
             self._store.put(key, encode(decided))
             return decided
-        found: _Value = msgspec.json.decode(self._hosts.wait(key), type=kind)
-        return found
+        theirs: _Value = msgspec.json.decode(self._hosts.wait(key), type=kind)
+        return theirs
 
     def gather(self, value: _Value, kind: Any) -> list[_Value]:
         key = self._next()

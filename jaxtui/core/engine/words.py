@@ -126,8 +126,8 @@ def _timeout(facts: Facts) -> str:
 
 
 def _environment(facts: Facts) -> str:
-    asked, plugins = facts.get("asked"), facts.get("plugins") or ()
-    where = f"{facts['variable']} is {'not set' if not asked else repr(asked)}."
+    platforms, plugins = facts.get("asked"), facts.get("plugins") or ()
+    where = f"{facts['variable']} is {'not set' if not platforms else repr(platforms)}."
     installed = f"Installed plugins: {', '.join(plugins) or 'none'}."
     return f"{where} {installed}"
 
@@ -149,7 +149,9 @@ def _versions(facts: Facts) -> str:
 
 def _character(facts: Facts) -> str:
     """The character that a flag begins with, by name if it is no plain one."""
-    odd = next((each for each in facts["flag"] if not each.isascii()), "")
+    odd = next(
+        (character for character in facts["flag"] if not character.isascii()), ""
+    )
     name = unicodedata.name(odd, "").lower() if odd else ""
     return f"“{odd}” ({name})" if odd else repr(facts["flag"][0])
 

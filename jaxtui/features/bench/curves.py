@@ -240,21 +240,21 @@ def _read(
     curves: Mapping[str, Sized],
     place: int,
 ) -> Reading:
-    found, labels = [], list(curves)
+    readings, labels = [], list(curves)
     for case in run.cases:
         label = label_of(case, run)
         if case.case.size != all_sizes[place] or not curves[label]:
             continue
         text, more = _text(case, metric, run)
         if text:
-            found.append((labels.index(label), text, more))
+            readings.append((labels.index(label), text, more))
     name = fmt.size(all_sizes[place])
-    if not found:
+    if not readings:
         return Reading(f"{name}: no figures yet")
-    write = fmt.alike(part for _, *parts in found for part in parts)
+    write = fmt.alike(part for _, *parts in readings for part in parts)
     values = (
         Value(write(text), write(more), series)
-        for series, text, more in sorted(found, key=itemgetter(0))
+        for series, text, more in sorted(readings, key=itemgetter(0))
     )
     return Reading(name, tuple(values))
 

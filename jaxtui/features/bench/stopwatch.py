@@ -152,25 +152,25 @@ def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> lis
         default=0,
     )
     full = max(least, min(room, int(scale)))
-    found: list[Line] = []
+    lines: list[Line] = []
     for b, unit, shown, share, text in zip(
         bars, units, figures, shares, texts, strict=True
     ):
         head = Span(b.label.ljust(label), "muted")
         tail = Span(text, "danger" if b.wrong else "label")
         if b.seconds is None:
-            found.append((head, Span(text, "danger" if b.wrong else "muted")))
+            lines.append((head, Span(text, "danger" if b.wrong else "muted")))
             continue
         if until is not None and until < b.seconds:
             time = Span(f"{'…':>{len(shown)}} {'':{name}} ", "title")
             drawn = bar(share * until / b.seconds, full).rstrip() or "▏"
-            found.append((head, time, Span(drawn, b.role)))
+            lines.append((head, time, Span(drawn, b.role)))
             continue
         role = "unknown" if b.vague else "title"
         time = Span(f"{shown} {unit.name:{name}} ", role)
         drawn = bar(share, full).rstrip() or "▏"
-        found.append((head, time, Span(drawn, b.role), Span(" "), tail))
-    return found
+        lines.append((head, time, Span(drawn, b.role), Span(" "), tail))
+    return lines
 
 
 def sketch(width: int, height: int) -> list[Line]:

@@ -129,11 +129,11 @@ def of_case(case: Case) -> Values:
 def of_cases(cases: Sequence[Case]) -> Values:
     """The form that describes the cases of an experiment."""
 
-    def each(values: Iterable[str]) -> tuple[str, ...]:
+    def distinct(values: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(value for value in values if value))
 
     jax = [case for case in cases if not case.on_host]
-    ops = each(case.op for case in cases)
+    ops = distinct(case.op for case in cases)
     if is_own(ops[0]):  # those of one file are one entry
         file = parts(ops[0])[0]
         names = [parts(op)[1] for op in ops if is_own(op) and parts(op)[0] == file]
@@ -147,11 +147,11 @@ def of_cases(cases: Sequence[Case]) -> Values:
     return Values(
         op=ops[0],
         sizes=text,
-        dtypes=each(case.dtype for case in cases),
-        devices=each(case.device for case in jax),
-        modes=each(case.mode for case in cases),
-        inputs=each(case.inputs for case in jax) or ("device",),
-        precisions=each(case.precision for case in jax or cases),
+        dtypes=distinct(case.dtype for case in cases),
+        devices=distinct(case.device for case in jax),
+        modes=distinct(case.mode for case in cases),
+        inputs=distinct(case.inputs for case in jax) or ("device",),
+        precisions=distinct(case.precision for case in jax or cases),
         arguments=str((cases[0].params or {}).get(ARGUMENTS, "")),
         mesh=next(filter(None, (mesh_text(case.params) for case in cases)), ""),
     )

@@ -85,9 +85,11 @@ def _chosen(
         CannotRun: if there is none, or the baseline is of other hardware.
     """
     names = parse_devices(devices or "all", state.devices)
-    each = {member for name in names for member in members(name)}
+    wanted = {member for name in names for member in members(name)}
     chosen = tuple(
-        device for device in state.devices if device.addressable and device.name in each
+        device
+        for device in state.devices
+        if device.addressable and device.name in wanted
     )
     if not chosen:
         raise CannotRun("JAX has no device that this process can use.")

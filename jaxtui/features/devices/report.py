@@ -93,7 +93,7 @@ class Product(NamedTuple):
     """FLOP/s."""
     of: str
     """Size and dtype, and what else names it: ``1000 float32``."""
-    known: bool = True
+    sure: bool = True
     """True if the rate is known to within a third."""
 
 
@@ -232,7 +232,7 @@ def _rates(
         return ()
     unit = fmt.shared(rates_known, "FLOP/s")
     cells: list[Line] = [
-        (Span(unit.text(product.per_second), "title" if product.known else "unknown"),)
+        (Span(unit.text(product.per_second), "title" if product.sure else "unknown"),)
         if product
         else ()
         for product in products
@@ -259,7 +259,7 @@ def product_rates(state: State) -> dict[str, Product]:
         if device is not None and rate:
             product = Product(rate, what.removeprefix(PRODUCT).strip(), not vague)
             pair = product, products.get(device, product)
-            products[device] = max(pair, key=lambda p: (p.known, p.per_second))
+            products[device] = max(pair, key=lambda p: (p.sure, p.per_second))
 
     for case in state.run.cases if state.run else ():
         planned, measured = case.case, case.measurement
@@ -333,7 +333,11 @@ def groups(device: Device, host: Host | None) -> dict[str, list[tuple[str, str]]
     return {
         name: facts
         for name, pairs in by_title.items()
-        if (facts := [(one, str(value)) for one, value in pairs if value is not None])
+        if (
+            facts := [
+                (label, str(value)) for label, value in pairs if value is not None
+            ]
+        )
     }
 
 
@@ -422,8 +426,8 @@ def _explain_tpu(devices: Sequence[Device]) -> str:
         )
     else:
         relation = "each chip has one core and is one device"
-    each = f"{slices} slices, each " if slices > 1 else ""
-    return f"{each}{' = '.join(terms)}: {relation}."
+    sliced = f"{slices} slices, each " if slices > 1 else ""
+    return f"{sliced}{' = '.join(terms)}: {relation}."
 
 
 def hosts_text(hosts: Sequence[Host]) -> str:

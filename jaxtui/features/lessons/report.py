@@ -285,7 +285,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         return Prose(self.step.setup)
 
     @property
-    def asked(self) -> Text:
+    def prompt(self) -> Text:
         """The question."""
         return styled(self.step.question.text, "strong")
 
@@ -439,7 +439,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
         title = Group(Text(self.title, "strong"), rule)
         code = (program(work).plain for work in self.figures.works)
         before = write(apart(summary, title, self.setup))
-        question = write(Group(self.asked, *self.choices()))
+        question = write(Group(self.prompt, *self.choices()))
         return join_painted((before, *code, question), "\n\n")
 
     def ending(self) -> RenderableType:

@@ -116,7 +116,7 @@ class StepView(Container):
         self._write("heading", page.heading())
         # Where there is no room for it, the question makes way for its answer.
         shown = wide if done else page.asks
-        question = apart(page.setup if not done else "", page.asked) if shown else ""
+        question = apart(page.setup if not done else "", page.prompt) if shown else ""
         self._write("text", question, position)
         choices = [*(page.choices() if shown else []), *[""] * 4]
         for letter, choice in zip(view.LETTERS, choices, strict=False):

@@ -280,13 +280,13 @@ class _Shown:
 
     def close(
         self,
-        found: Profile | WorkFailed | None,
+        outcome: Profile | WorkFailed | None,
         source: str,
         driver: Driver | None = None,
     ) -> int:
         """Write and print it, or say why there is none; ``None`` was interrupted."""
-        profile = found if isinstance(found, Profile) else None
-        failed = found if isinstance(found, WorkFailed) else None
+        profile = outcome if isinstance(outcome, Profile) else None
+        failed = outcome if isinstance(outcome, WorkFailed) else None
         host = driver.state.host if driver else None
         document = files.document(profile, source, host, failed)
         if failed is not None and not self.as_json:
@@ -383,8 +383,8 @@ def _program(
         if status:
             say_failed(script.path, status)
         if code is None:
-            found = await _captured(folder, script.path, failed=status != 0)
-            code = show.close(found, script.path)
+            outcome = await _captured(folder, script.path, failed=status != 0)
+            code = show.close(outcome, script.path)
         return CANNOT_RUN if status else code
 
     code = interrupt.run(run(), lambda _: passed_on.tell(), waits=True)

@@ -113,8 +113,8 @@ def permute(x: Any, axes: Axes) -> Any:
 
 
 COLLECTIVES: dict[str, Collective] = {
-    each.name: each
-    for each in (
+    op.name: op
+    for op in (
         Collective(
             name="all_reduce",
             summary="Every device gets the sum of the arrays of all: lax.psum.",

@@ -177,14 +177,14 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
         purposes: of the runs whose end is said.
     """
     if state.message:
-        return _said(state, state.message)
+        return _message_text(state, state.message)
     if state.job is not None:
         return job_text(state.job) or "starting"
     if state.purpose not in purposes:
         return ""
     if state.purpose == "roofs":
-        said: str = part("roofline", "screen").message(state)
-        return said
+        text: str = part("roofline", "screen").message(state)
+        return text
     run = state.run
     if run is None:
         return ""
@@ -204,7 +204,7 @@ def message(state: State, purposes: Collection[Purpose]) -> str:
             return f"Done in {run.elapsed_seconds:.1f} s{trouble}."
 
 
-def _said(state: State, message: Remark | str) -> str:
+def _message_text(state: State, message: Remark | str) -> str:
     """Write a message; a problem of the machine comes with advice, if that fits."""
     if isinstance(message, str) or message not in state.findings:
         return words.to_text(message)

@@ -54,11 +54,11 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # not in every click
     """
 
     def __init__(
-        self, name: str, parse: Callable[[str], Any], known: Sequence[str] = ()
+        self, name: str, parse: Callable[[str], Any], choices: Sequence[str] = ()
     ) -> None:
         self.name = name
         self._parse = parse
-        self._known = known
+        self._choices = choices
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -71,7 +71,7 @@ class Parsed(click.ParamType):  # type: ignore[type-arg]  # not in every click
     ) -> list[CompletionItem]:
         """The names that begin like the last part of the list."""
         before, comma, last = incomplete.rpartition(",")
-        names = [name for name in self._known if name.startswith(last)]
+        names = [name for name in self._choices if name.startswith(last)]
         return [CompletionItem(f"{before}{comma}{name}") for name in names]
 
 
@@ -88,15 +88,15 @@ def only(chosen: Sequence[_T], noun: str) -> _T:
     return chosen[0]
 
 
-def one_of(noun: str, known: Sequence[str]) -> Parsed:
+def one_of(noun: str, choices: Sequence[str]) -> Parsed:
     """Return the type of an option that takes one of some words, whatever its case."""
-    return Parsed(noun, lambda text: selection.choose(text, known, noun), known)
+    return Parsed(noun, lambda text: selection.choose(text, choices, noun), choices)
 
 
-def _one(
-    noun: str, parse: Callable[[str], Sequence[Any]], known: Sequence[str] = ()
+def _single(
+    noun: str, parse: Callable[[str], Sequence[Any]], choices: Sequence[str] = ()
 ) -> Parsed:
-    return Parsed(noun, lambda text: only(parse(text), noun), known)
+    return Parsed(noun, lambda text: only(parse(text), noun), choices)
 
 
 def _topology(text: str) -> str:
@@ -115,9 +115,9 @@ SIZES = Parsed("sizes", selection.parse_sizes)
 DTYPE_LIST = Parsed("dtypes", selection.parse_dtypes, DTYPES)
 INPUTS_LIST = Parsed("places", selection.parse_inputs, INPUTS)
 
-SIZE = _one("size", selection.parse_sizes)
-DTYPE = _one("dtype", selection.parse_dtypes, DTYPES)
-MODE = _one("mode", selection.parse_modes, MODES)
+SIZE = _single("size", selection.parse_sizes)
+DTYPE = _single("dtype", selection.parse_dtypes, DTYPES)
+MODE = _single("mode", selection.parse_modes, MODES)
 
 
 def _device(text: str) -> str:
@@ -225,7 +225,7 @@ one_precision = valued(
     "PRECISION",
     "Precision of a matrix product: default, high or highest.",
     "default",
-    type=_one("precision", selection.parse_precisions, PRECISIONS),
+    type=_single("precision", selection.parse_precisions, PRECISIONS),
 )
 
 
@@ -390,9 +390,9 @@ def tell_behind(
         if option.startswith("--")
     }
     names = [word.partition("=")[0] for word in arguments]
-    if told := fmt.listed(name for name in names if name in options):
+    if listed := fmt.listed(name for name in names if name in options):
         say(
-            f"jaxtui: {program} got {told}. To give that to jaxtui, type it after"
+            f"jaxtui: {program} got {listed}. To give that to jaxtui, type it after"
             f" `jaxtui {context.command.name}`."
         )
 

@@ -79,8 +79,8 @@ class _Layout(msgspec.Struct, frozen=True):
         ends = self.y.cells(low, self.rows), self.y.cells(high, self.rows)
         bars = zip(places, *ends, strict=True)
         pieces = (
-            strokes.clip([(x, one), (x, other)], self.columns, self.rows)
-            for x, one, other in bars
+            strokes.clip([(x, start), (x, end)], self.columns, self.rows)
+            for x, start, end in bars
         )
         return [part for piece in pieces for part in piece]
 

@@ -46,12 +46,12 @@ class Supply:
     """The devices by name, and the host's free memory."""
 
     host_bytes: int | None = field(default_factory=lambda: available_host_bytes())
-    known: dict[str, Device] = field(default_factory=dict)
+    described: dict[str, Device] = field(default_factory=dict)
 
     def device(self, name: str) -> Device:
-        if name not in self.known:
-            self.known[name] = devices.describe_device(devices.find(name))
-        return self.known[name]
+        if name not in self.described:
+            self.described[name] = devices.describe_device(devices.find(name))
+        return self.described[name]
 
     def free_bytes(self, name: str) -> int | None:
         """Free memory where the device of that name computes; of a group that of the

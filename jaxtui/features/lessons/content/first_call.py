@@ -200,7 +200,7 @@ def _race_cases(op: str) -> Callable[[Setting], Mapping[str, Case]]:
 
 def _race(figures: Figures) -> Conclusion:
     """Conclude who leads at the start, and when that changes."""
-    later, each = figures["JAX"], figures["NumPy"]
+    later, numpy_call = figures["JAX"], figures["NumPy"]
     jax, numpy = _runner(figures.find("JAX")), _runner(figures.find("NumPy"))
     assert jax is not None
     start, meet, gram = (jax.first_seconds, meeting(jax, numpy), _is_gram(figures))
@@ -221,10 +221,10 @@ def _race(figures: Figures) -> Conclusion:
     )
     sentences = [
         f"{caught_up}: a later JAX call takes {seconds(later)}, a NumPy call"
-        f" {seconds(each)}."
+        f" {seconds(numpy_call)}."
     ]
     if gram:
-        results = fmt.significant(over(start, each), 2)
+        results = fmt.significant(over(start, numpy_call), 2)
         sentences.insert(
             0,
             f"JAX had its first result after {seconds(start)}; in that time NumPy"
@@ -235,7 +235,7 @@ def _race(figures: Figures) -> Conclusion:
                 "NumPy notices the symmetry of x·xᵀ and does only half of the work; see"
                 " the lesson numpy-or-jax."
             )
-    holds = start >= each if gram else meet is not None and meet <= 1000
+    holds = start >= numpy_call if gram else meet is not None and meet <= 1000
     answer = 3 if meet is None else sum(meet > limit for limit in (10, 1000))
     return Conclusion(holds, answer, rows, sentences)
 
