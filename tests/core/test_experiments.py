@@ -319,6 +319,8 @@ def test_without_a_terminal_a_long_run_needs_yes(
     assert "close" in engine.calls
     assert run(engine, *typed, "--yes") == 0
     assert len(engine.works[0].cases) > 200
+    # A line tells how long, since none shows how far it is.
+    assert "243 cases, about 8.1 min." in capsys.readouterr().err
 
 
 def test_on_a_terminal_a_long_run_is_asked_about() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jaxtui.core.format import how_long
 from jaxtui.core.model import CHECK_LEVELS, CheckLevel, Device
 from jaxtui.core.model.machine import members
 from jaxtui.core.model.remark import SelectionError
@@ -72,6 +73,8 @@ async def command(
         session.refuse("verdicts")
         chosen = _chosen(session.state, device, baseline)
         exam = begin(chosen, level, session.state.ops, baseline, limit)
+        seconds = sum(test.budget_seconds for test in exam.waiting)
+        driver.announce(f"The checks take about {how_long(seconds)}", seconds)
         await session.play(exam, "check")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, TypeVar
@@ -29,9 +30,17 @@ from jaxtui.ui import words
 from jaxtui.ui.commands import CannotRun, Declined
 from jaxtui.ui.commands.common import Common, spawn_process
 from jaxtui.ui.commands.progress import confirm, progress
-from jaxtui.ui.commands.terminal import is_secondary_process, joined_as, say
+from jaxtui.ui.commands.terminal import (
+    is_secondary_process,
+    joined_as,
+    say,
+    takes_codes,
+)
 from jaxtui.ui.findings import failure_text, finding_text
 from jaxtui.ui.progress import extent_text
+
+LONG_SECONDS = 60.0
+"""A run that takes longer is announced where nobody sees its progress."""
 
 _Result = TypeVar("_Result")
 
@@ -182,7 +191,13 @@ class Driver:
         sure |= is_secondary_process()  # the first asks
         if not sure and extent.is_large and not await confirm(extent_text(extent)):
             raise Declined("Nothing was measured.")
+        self.announce(extent_text(extent), extent.seconds)
         self.warn()
+
+    def announce(self, what: str, seconds: float) -> None:
+        """Say how long a run of minutes takes, where no line shows how far it is."""
+        if seconds > LONG_SECONDS and not takes_codes(sys.stderr):
+            say(f"{what}.")
 
     def warn(self) -> None:
         """Say what may keep this machine from doing what it can."""
