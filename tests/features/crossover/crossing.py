@@ -34,14 +34,10 @@ def events(
     too_large: int | None = None,
     used: float = 0.8,
 ) -> Iterator[Event]:
-    """The run of an experiment.
+    """The run of an experiment; the costs are seconds over size, of each side in turn.
 
-    Args:
-        experiment: what is asked for.
-        costs: seconds per call over size, of each side in turn.
-        width: of the intervals.
-        too_large: the smallest size that fails.
-        used: the share of the budget that it takes.
+    ``width`` is that of the intervals, from the size ``too_large`` on all fail, and
+    ``used`` is the share of the budget that it takes.
     """
     yield RunStarted(cases=experiment.cases, budget_seconds=experiment.budget)
     for index, one in enumerate(experiment.cases):

@@ -38,8 +38,6 @@ def test_no_crossover_is_an_answer_in_the_default_range(capsys) -> None:
     sizes = [case.size for case in work.cases[::2]]
     assert sizes == [16, 32, 64, 128, 256, 512, 1024]
     document = json.loads(capsys.readouterr().out)
-    assert [*document][:4] == ["schema", "command", "host", "complete"]
-    assert (document["schema"], document["complete"]) == (2, True)
     assert (document["faster"], document["crossing"]) == ("first", None)
     assert [size["size"] for size in document["sizes"]] == sizes
 
@@ -75,12 +73,8 @@ def test_where_nothing_can_be_measured_the_code_is_1(capsys) -> None:
     def too_large(experiment: Experiment) -> Sequence[Event]:
         return list(events(experiment, [lambda n: 1e-9 * n] * 2, too_large=1))
 
-    typed = ("selu", "--size", "16..64", "--json")
-    assert search(FakeEngine(too_large), *typed) == 1
-    document = json.loads(capsys.readouterr().out)
-    assert len(document["failures"]) == 6
-    assert search(FakeEngine(too_large), *typed[:-1]) == 1
-    assert "No size has an interval on both sides" in capsys.readouterr().out
+    assert search(FakeEngine(too_large), "selu", "--size", "16..64", "--json") == 1
+    assert len(json.loads(capsys.readouterr().out)["failures"]) == 6
 
 
 def test_a_function_of_a_file_is_searched_like_an_op(

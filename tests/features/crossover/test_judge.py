@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,10 +11,8 @@ from hypothesis import strategies as st
 from jaxtui.core.model import (
     CaseFailed,
     CaseMeasured,
-    Ending,
     Event,
     Failure,
-    Measurement,
     Phases,
     Remark,
     RunFinished,
@@ -30,54 +30,41 @@ from jaxtui.features.bench.crossing import (
     ratio_of,
 )
 from jaxtui.features.crossover.judge import around, payback, result
-from jaxtui.features.crossover.messages import experiment
+from jaxtui.features.crossover.messages import Crossover, experiment
 from tests.core.figures import JIT, NUMPY, Seconds, case, measurement, sampled
 from tests.features.crossover.crossing import GRID, after, found, state_of
 
 EAGER = case("eager")
 
+LOW, HIGH = (0.25, 0.25), (4.0, 4.0)
+"""The ends of the ratio of the first to the second."""
 
-# Two curves.
-
-
-def ratios(*figures: tuple[int, float, float]) -> list[tuple[int, Interval]]:
-    """Sizes, and the ends of the ratio there."""
-    return [
-        (size, Interval(low, (low * high) ** 0.5, high, 0.99))
-        for size, low, high in figures
-    ]
+SECOND = Crossing(below=10, above=1000, at=100, faster="second")
+FIRST = Crossing(below=10, above=1000, at=100, faster="first")
+UNCLEAR = Crossing(below=10, above=1000, at=None, faster="second", undecided=(500,))
 
 
 @pytest.mark.parametrize(
     ("curve", "crossing"),
     [
-        (
-            ratios((10, 0.25, 0.25), (1000, 4.0, 4.0)),
-            Crossing(below=10, above=1000, at=100, faster="second"),
-        ),
-        (
-            ratios((10, 4.0, 4.0), (1000, 0.25, 0.25)),
-            Crossing(below=10, above=1000, at=100, faster="first"),
-        ),
+        ({10: LOW, 1000: HIGH}, SECOND),
+        ({10: HIGH, 1000: LOW}, FIRST),
         # What may be 1 decides nothing, and nothing is read off through it.
-        (
-            ratios((10, 0.25, 0.25), (500, 0.9, 1.2), (1000, 4.0, 4.0)),
-            Crossing(below=10, above=1000, at=None, faster="second", undecided=(500,)),
-        ),
-        # The last of several.
-        (
-            ratios((1, 4, 4), (10, 0.25, 0.25), (1000, 4, 4), (2000, 5, 5)),
-            Crossing(below=10, above=1000, at=100, faster="second"),
-        ),
-        (ratios((10, 2, 3), (1000, 2, 3), (2000, 0.9, 1.1)), None),
-        (ratios((10, 0.9, 1.1)), None),
-        ([], None),
+        ({10: LOW, 500: (0.9, 1.2), 1000: HIGH}, UNCLEAR),
+        ({1: HIGH, 10: LOW, 1000: HIGH, 2000: (5, 5)}, SECOND),  # the last of several
+        ({10: (2, 3), 1000: (2, 3), 2000: (0.9, 1.1)}, None),
+        ({10: (0.9, 1.1)}, None),
+        ({}, None),
     ],
 )
 def test_curves_cross_between_sizes_at_which_it_is_certain_who_is_faster(
-    curve: list[tuple[int, Interval]], crossing: Crossing | None
+    curve: dict[int, tuple[float, float]], crossing: Crossing | None
 ) -> None:
-    assert last_crossing(curve) == crossing
+    ratios = [
+        (size, Interval(low, (low * high) ** 0.5, high, 0.99))
+        for size, (low, high) in curve.items()
+    ]
+    assert last_crossing(ratios) == crossing
 
 
 def test_few_rounds_decide_nothing() -> None:
@@ -89,6 +76,9 @@ def test_few_rounds_decide_nothing() -> None:
 def test_the_place_is_straight_between_two_sizes_on_logarithmic_axes() -> None:
     assert crossing_size((100, 10_000), (-1.0, 1.0)) == pytest.approx(1000)
     assert crossing_size((100, 10_000), (-1.0, 3.0)) == pytest.approx(10**2.5)
+    # It has as many digits as keep it between the two.
+    ends = (384, 370, 400), (1240, 1218, 1300), (31_234, 30_000, 40_000)
+    assert [about_text(*one) for one in ends] == ["380", "1240", "31,000"]
 
 
 SLOW_EAGER = measurement(EAGER, 2e-3, phases=Phases(first_call=0.0105))
@@ -108,19 +98,20 @@ SLOW_EAGER = measurement(EAGER, 2e-3, phases=Phases(first_call=0.0105))
         # saved by each call.
         (SLOW_EAGER, measurement(JIT, 1e-3), "second", 35),
         (measurement(JIT, 1e-3), SLOW_EAGER, "first", 35),
+        # What compiles nothing has nothing to repay.
+        (
+            measurement(NUMPY, 1),
+            measurement(case("numpy", dtype="int8"), 2),
+            None,
+            None,
+        ),
     ],
 )
 def test_after_how_many_calls_a_first_call_is_repaid(
-    first: Measurement, second: Measurement, side: str, calls: int | None
+    first: Any, second: Any, side: str | None, calls: int | None
 ) -> None:
     repaid = payback(first, second, leader(ratio_of(first, second)))
-    assert repaid is not None
-    assert (repaid.side, repaid.calls) == (side, calls)
-
-
-def test_what_compiles_nothing_has_nothing_to_repay() -> None:
-    wide = case("numpy", dtype="float64")
-    assert payback(measurement(NUMPY, 1.0), measurement(wide, 2.0), "first") is None
+    assert (repaid and (repaid.side, repaid.calls)) == (side and (side, calls))
 
 
 # Both runs.
@@ -133,10 +124,6 @@ def linear(size: int) -> float:
 def crossing_at(size: float) -> Seconds:
     """Slower than ``linear`` below that size, faster above."""
     return lambda n: linear(n) * (size / n) ** 0.3
-
-
-def times(factor: float) -> Seconds:
-    return lambda n: factor * linear(n)
 
 
 @given(st.floats(20.0, 900_000.0), st.booleans())
@@ -162,9 +149,9 @@ def test_a_planted_crossing_is_found_in_two_runs(planted: float, turned: bool) -
     [(1.05, "first"), (50, "first"), (0.5, "second"), (1.001, None)],
 )
 def test_without_a_crossing_only_the_grid_is_measured(
-    factor: float, faster: str | None
+    factor: float, faster: Any
 ) -> None:
-    crossover = found(linear, times(factor), sides=(EAGER, JIT))
+    crossover = found(linear, lambda n: factor * linear(n), sides=(EAGER, JIT))
     assert (crossover.faster, crossover.crossing) == (faster, None)
     assert tuple(size.size for size in crossover.sizes) == GRID
 
@@ -183,23 +170,30 @@ def test_a_size_that_fails_is_said_to_and_the_others_count() -> None:
     assert crossing is not None
     assert crossing.below <= 700 <= crossing.above
     assert [x.case.size for x in crossover.failures] == [2**19] * 2 + [2**20] * 2
-    nothing = found(linear, linear, too_large=1)
-    assert (nothing.sizes, nothing.faster) == ((), None)
 
 
-@pytest.mark.parametrize("way", ["few rounds", "too slow"])
-def test_a_size_without_an_interval_is_no_row(way: str) -> None:
-    work = experiment((NUMPY, JIT), (16, 64), 8.0)
-    told: list[Event] = [RunStarted(cases=work.cases)]
-    for index, one in enumerate(work.cases):
-        slow = one.size == 64 and one.mode == "numpy"
-        measured = measurement(one, 1e-3, rounds=5 if slow else 12)
-        event: Event = CaseMeasured(index=index, measurement=measured)
-        if slow and way == "too slow":
-            failure = Failure(case=one, remark=Remark("too-slow", {}, "error"))
-            event = CaseFailed(index=index, failure=failure)
-        told.append(event)
-    crossover = result(after(told, work, State()), complete=True)
+def told(*events: Event, sizes: Any = (16, 64), complete: bool = True) -> Crossover:
+    """The result after events of a run of NumPy and jit."""
+    work = experiment((NUMPY, JIT), sizes, 8.0)
+    state = after([RunStarted(cases=work.cases), *events], work, State())
+    return result(state, complete=complete)
+
+
+CASES = experiment((NUMPY, JIT), (16, 64), 8.0).cases
+TIMED = [
+    CaseMeasured(index=index, measurement=measurement(one, 1e-3))
+    for index, one in enumerate(CASES)
+]
+SLOW = Failure(case=CASES[2], remark=Remark("too-slow", {}, "error"))
+FEW = measurement(CASES[2], 1e-3, rounds=5)
+
+
+@pytest.mark.parametrize(
+    "slow",
+    [CaseMeasured(index=2, measurement=FEW), CaseFailed(index=2, failure=SLOW)],
+)
+def test_a_size_without_an_interval_is_no_row(slow: Event) -> None:
+    crossover = told(*TIMED[:2], slow, TIMED[3])
     assert [size.size for size in crossover.sizes] == [16]
     assert crossover.failures == ()
     (note,) = [note for note in crossover.notes if note.flag == "left out"]
@@ -209,13 +203,9 @@ def test_a_size_without_an_interval_is_no_row(way: str) -> None:
 @pytest.mark.parametrize(
     ("ending", "flag"), [("cancelled", "stopped"), ("crashed", "incomplete")]
 )
-def test_what_ends_it_early_keeps_what_was_measured(ending: Ending, flag: str) -> None:
-    work = experiment((NUMPY, JIT), (16, 64), 8.0)
-    told: list[Event] = [RunStarted(cases=work.cases)]
-    for index, one in enumerate(work.cases[:3]):
-        told.append(CaseMeasured(index=index, measurement=measurement(one, 1e-3)))
-    told.append(RunFinished(outcome=ending, elapsed_seconds=0.1))
-    crossover = result(after(told, work, State()), complete=False)
+def test_what_ends_it_early_keeps_what_was_measured(ending: Any, flag: str) -> None:
+    ended = RunFinished(outcome=ending, elapsed_seconds=0.1)
+    crossover = told(*TIMED[:3], ended, complete=False)
     # One side alone is no row.
     assert [size.size for size in crossover.sizes] == [16]
     assert flag in {note.flag for note in crossover.notes}
@@ -224,23 +214,14 @@ def test_what_ends_it_early_keeps_what_was_measured(ending: Ending, flag: str) -
 @pytest.mark.parametrize(
     ("ratio", "faster"), [(1.1, "second"), (0.9, "first"), (1.0, None)]
 )
-def test_what_slows_both_alike_hides_no_difference(
-    ratio: float, faster: str | None
-) -> None:
+def test_what_slows_both_alike_hides_no_difference(ratio: float, faster: Any) -> None:
     """Rounds that all drift alike; the intervals of the two overlap."""
-    work = experiment((NUMPY, JIT), (64,), 8.0)
-    told: list[Event] = [RunStarted(cases=work.cases)]
-    for index, (one, factor) in enumerate(zip(work.cases, (ratio, 1.0), strict=True)):
-        measured = measurement(one, factor, width=0.5)
+    events: list[Event] = []
+    for index, factor in enumerate((ratio, 1.0)):
+        timed = measurement(CASES[index], factor, width=0.5)
         drift = (1.0, 1.7, 2.5, 1.2, 0.7, 0.9, 1.4, 3.0)
         for number, slower in enumerate(drift, start=1):
-            told.append(sampled(index, number, measured, factor * slower))
-        told.append(CaseMeasured(index=index, measurement=measured))
-    (size,) = result(after(told, work, State()), complete=True).sizes
+            events.append(sampled(index, number, timed, factor * slower))
+        events.append(CaseMeasured(index=index, measurement=timed))
+    (size,) = told(*events, sizes=(16,)).sizes
     assert size.faster == faster
-
-
-def test_a_size_between_two_has_as_many_digits_as_keep_it_there() -> None:
-    assert about_text(384, 370, 400) == "380"
-    assert about_text(1240, 1218, 1300) == "1240"
-    assert about_text(31_234, 30_000, 40_000) == "31,000"

@@ -8,15 +8,17 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.core.model import Case, Ending, Remark
+from jaxtui.core.model import Remark
 from jaxtui.core.state import CaseState, Job, State
 from jaxtui.features.crossover.judge import names, of_curves, partner, result
 from jaxtui.features.crossover.messages import Crossover
 from jaxtui.features.crossover.report import report
 from jaxtui.ui.report import terminal
-from tests.core.figures import JIT, NUMPY, START, case, crowded, measurement
+from tests.core.figures import JIT, NUMPY, case, crowded, measurement
 from tests.features.crossover.crossing import found, state_of
+from tests.golden.test_documents import DOCUMENTS, check_frozen
 
+EAGER, BFLOAT16, HALVES = case("eager"), case(dtype="bfloat16"), (16, 64)
 LONG = (
     case(dtype="bfloat16", precision="highest", device="tpu:12"),
     case("eager", dtype="float32", precision="default", device="cpu:10", inputs="host"),
@@ -31,19 +33,71 @@ def second(size: int) -> float:
     return 2e-6 + 2e-10 * size
 
 
-def crossover(*sides: Case, **more: Any) -> Crossover:
+def crossover(
+    *sides: Any, sizes: Any = (16, 1000, 1_000_000), **more: Any
+) -> Crossover:
     """The first takes 1 ns an element, the second 2 µs more and a fifth of that."""
-    sizes = more.pop("sizes", (16, 1000, 1_000_000))
     return found(first, second, sides=sides or (NUMPY, JIT), sizes=sizes, **more)
+
+
+def rated(**ratios: float) -> Crossover:
+    """Times of NumPy in those of jit at ``n64``, that size."""
+    sizes = {int(name[1:]): ratio for name, ratio in ratios.items()}
+    costs = (lambda n: 1e-3 * sizes[n]), (lambda _: 1e-3)
+    return found(*costs, sizes=tuple(sizes), refined=False)
+
+
+def noted(*places: int) -> Crossover:
+    """Of the cases at these places the machine was busy."""
+    state = state_of(first, second, sizes=HALVES)
+    cases = list(state.jobs["bench"].cases)
+    notes = (crowded(), Remark("inline"))
+    for place in places:
+        busy = msgspec.structs.replace(cases[place].measurement, notes=notes)
+        cases[place] = replace(cases[place], measurement=busy)
+    job = replace(state.jobs["bench"], cases=tuple(cases))
+    return result(replace(state, jobs={"bench": job}), complete=True)
+
+
+SEEN = {
+    "they cross": crossover(),
+    "they do not": crossover(sizes=HALVES),
+    "cancelled": crossover(sizes=HALVES, ending="cancelled"),
+    "the engine died": crossover(sizes=HALVES, ending="crashed"),
+    "one size": crossover(sizes=(16,)),
+    "one size in doubt": crossover(sizes=(2500,), width=0.3),
+    "one of two sizes in doubt": crossover(sizes=(16, 2500), width=0.3),
+    "every size fails": crossover(sizes=HALVES, too_large=1),
+    "nothing compiles": crossover(NUMPY, case("numpy", dtype="float64")),
+    "several in doubt": rated(n64=0.5, n128=1, n256=1, n512=1, n1024=2, n2048=1),
+    "one between in doubt": rated(n64=0.5, n128=1, n256=2, n512=2),
+    "one above in doubt": rated(n64=0.5, n256=2, n512=1, n1024=2),
+    "one below in doubt": rated(n16=1, n64=0.5, n256=2),
+    "busy at one": noted(0),
+    "busy at all": noted(0, 1, 2, 3),
+    "before the first": result(State(), complete=False),
+}
+
+
+def test_what_is_said_agrees_with_the_rows() -> None:
+    lines = []
+    for name, seen in SEEN.items():
+        told = report(seen, State())
+        marks = (
+            [mark.label for mark in told.picture.marks] if told.picture else ["none"]
+        )
+        lines += [f"# {name}", told.title, f"picture: {', '.join(marks)}"]
+        lines += ["", terminal(replace(told, picture=None), 80), ""]
+    check_frozen(DOCUMENTS / "crossovers.txt", "\n".join(lines))
 
 
 @pytest.mark.parametrize(
     ("one", "other", "called"),
     [
         (NUMPY, JIT, ("numpy", "jit")),
-        (NUMPY, case(dtype="bfloat16"), ("numpy float32", "jit bfloat16")),
-        (case("eager"), JIT, ("eager", "jit")),
-        (case(dtype="bfloat16"), JIT, ("bfloat16", "float32")),
+        (NUMPY, BFLOAT16, ("numpy float32", "jit bfloat16")),
+        (EAGER, JIT, ("eager", "jit")),
+        (BFLOAT16, JIT, ("bfloat16", "float32")),
         (case(device="tpu:0"), JIT, ("tpu:0", "cpu:0")),
         (case(inputs="host"), JIT, ("host inputs", "device inputs")),
         (case("eager", device="tpu:0"), JIT, ("eager tpu:0", "jit cpu:0")),
@@ -51,188 +105,17 @@ def crossover(*sides: Case, **more: Any) -> Crossover:
 )
 def test_as_few_words_as_tell_the_two_apart(one, other, called) -> None:
     assert names(one, other) == called
-    assert names(other, one) == tuple(reversed(called))
+    assert names(other, one) == (*reversed(called),)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "more", "verdict"),
-    [
-        (
-            (16, 1000, 1_000_000),
-            {},
-            "From size 2700, jit is faster than numpy: they cross between 1000 and"
-            " 5623.",
-        ),
-        (
-            (16, 64),
-            {},
-            "No crossing: numpy is faster than jit from 16 to 64.",
-        ),
-        (
-            (16,),
-            {},
-            "No crossing: numpy is faster than jit at 16, the only size of this"
-            " search.",
-        ),
-        (
-            (16, 64),
-            {"ending": "crashed"},
-            "numpy is faster than jit from 16 to 64. The engine died before the search"
-            " ended, so they may cross at another size.",
-        ),
-        (
-            (16, 2500),
-            {"width": 0.3},
-            "No crossing: numpy is faster than jit at 1 of 2 sizes from 16 to 2500; no"
-            " difference seen at the others.",
-        ),
-        (
-            (2500,),
-            {"width": 0.3},
-            "No difference seen between numpy and jit at 2500, the only size of this"
-            " search.",
-        ),
-        (
-            (16, 64),
-            {"too_large": 1},
-            "No size has an interval on both sides, so there is nothing to compare.",
-        ),
-    ],
-)
-def test_the_verdict(sizes: tuple[int, ...], more: Any, verdict: str) -> None:
-    assert crossover(sizes=sizes, **more).verdict == verdict
-
-
-@pytest.mark.parametrize(
-    ("ratios", "verdict", "title"),
-    [
-        (
-            {64: 0.5, 128: 1, 256: 1, 512: 1, 1024: 2, 2048: 1},
-            "jit is faster than numpy at 1024; from 128 to 512 and at 2048 this run"
-            " cannot tell.",
-            "jit beats numpy at 1024",
-        ),
-        (
-            {64: 0.5, 128: 1, 256: 2, 512: 2},
-            "jit is faster than numpy from 256 to 512; at 128 this run cannot tell.",
-            "jit beats numpy at 256",
-        ),
-        (
-            {64: 0.5, 256: 2, 512: 1, 1024: 2},
-            "From size 130, jit is faster than numpy: they cross between 64 and 256; at"
-            " 512 this run cannot tell.",
-            "jit beats numpy from ~130",
-        ),
-        # Sizes at which nothing can be told below the crossing are not above it.
-        (
-            {16: 1, 64: 0.5, 256: 2},
-            "From size 130, jit is faster than numpy: they cross between 64 and 256.",
-            "jit beats numpy from ~130",
-        ),
-    ],
-)
-def test_the_verdict_agrees_with_the_rows(
-    ratios: dict[int, float], verdict: str, title: str
-) -> None:
-    def numpy(size: int) -> float:
-        return 1e-3 * ratios[size]
-
-    seen = found(numpy, lambda _: 1e-3, sizes=tuple(ratios), refined=False)
-    assert seen.verdict == verdict
-    told = report(seen, State())
-    assert told.title == f"selu: {title}"
-    assert told.picture is not None
-    assert [mark.label for mark in told.picture.marks] == [title]
-
-
-@pytest.mark.parametrize(
-    ("ending", "flags"),
-    [
-        ("complete", ["first call"]),
-        ("cancelled", ["stopped", "first call"]),
-        ("crashed", ["incomplete", "first call"]),
-    ],
-)
-def test_what_ended_it_early_is_said(ending: Ending, flags: list[str]) -> None:
-    assert [note.flag for note in crossover(ending=ending).notes] == flags
-
-
-def test_when_a_first_call_pays_off() -> None:
-    repaid = crossover()
-    (note,) = repaid.notes
-    # 44 ms of compile against 0.8 ns an element, less 2 µs a call.
-    calls = START.cold_seconds / (0.8e-9 * 1_000_000 - 2e-6)
-    payback = repaid.sizes[-1].payback
-    assert payback is not None
-    assert payback.calls == pytest.approx(calls, rel=0.05)
-    assert f"after {payback.calls} calls at size 1,000,000" in note.text
-    (note,) = crossover(sizes=(16, 64)).notes
-    assert "of jit, compile included, never pays off" in note.text
-    assert crossover(NUMPY, case("numpy", dtype="float64")).notes == ()
-
-
-def test_a_busy_machine_stands_with_its_sizes() -> None:
-    busy = crowded()
-
-    def noted(*places: int) -> list[tuple[str, tuple[str, ...]]]:
-        state = state_of(first, second, sizes=(16, 64))
-        cases = list(state.jobs["bench"].cases)
-        for place in places:
-            measured = cases[place].measurement
-            assert measured is not None
-            notes = (busy, Remark("inline"))
-            measured = msgspec.structs.replace(measured, notes=notes)
-            cases[place] = replace(cases[place], measurement=measured)
-        job = replace(state.jobs["bench"], cases=tuple(cases))
-        told = result(replace(state, jobs={"bench": job}), complete=True)
-        return [(note.flag, note.about) for note in told.notes][:-1]
-
-    assert noted(0) == [("busy machine", ("16 numpy",))]
-    assert noted(0, 1, 2, 3) == [("busy machine", ())]
-
-
-@pytest.mark.parametrize("width", [60, 80, 120, None])
-@pytest.mark.parametrize(
-    "sides", [(NUMPY, JIT), (case(), case(dtype="bfloat16")), LONG]
-)
-def test_a_report_fits_its_width(sides: tuple[Case, Case], width: int | None) -> None:
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("sides", [(JIT, BFLOAT16), LONG])
+def test_a_report_fits_its_width(sides, width) -> None:
     lines = terminal(report(crossover(*sides), State()), width).splitlines()
-    if width is not None:
-        assert max(map(len, lines)) <= width
+    assert max(map(len, lines)) <= width
     shown = next(line for line in lines if line.split()[:1] == ["size"]).split()
     assert "faster" in shown
     assert "95" in shown or width == 60
-
-
-def test_before_anything_was_timed_there_is_nothing_to_draw() -> None:
-    nothing = result(State(), complete=False)
-    told = report(nothing, State())
-    assert (nothing.complete, told.tables, told.picture) == (False, (), None)
-
-
-def test_the_picture_marks_the_crossing() -> None:
-    told = report(crossover(), State())
-    assert told.picture is not None
-    assert [mark.label for mark in told.picture.marks] == ["jit beats numpy from ~2700"]
-    assert told.title == "selu: jit beats numpy from ~2700"
-
-
-# The curves of a run.
-
-
-def run_of(*modes: str, sizes: tuple[int, ...] = (64, 256)) -> State:
-    cases = tuple(
-        CaseState(
-            one,
-            status="done",
-            measurement=measurement(one, 1e-6 * size),
-            rounds=(1e-6 * size,) * 8,
-        )
-        for size in sizes
-        for mode in modes
-        for one in [msgspec.structs.replace(case(mode), size=size)]
-    )
-    return State(jobs={"bench": Job(number=1, cases=cases)})
 
 
 @pytest.mark.parametrize(
@@ -247,12 +130,20 @@ def run_of(*modes: str, sizes: tuple[int, ...] = (64, 256)) -> State:
     ],
 )
 def test_a_curve_is_compared_with_numpys_or_else_with_another(
-    modes: tuple[str, ...], selected: int, called: tuple[str, str] | None
+    modes, selected, called
 ) -> None:
-    state = run_of(*modes)
+    cases = []
+    for size in (64, 256):
+        for mode in modes:
+            timed = measurement(case(mode, size=size), 1e-6 * size)
+            rounds = (1e-6 * size,) * 8
+            cases.append(
+                CaseState(timed.case, "done", measurement=timed, rounds=rounds)
+            )
+    state = State(jobs={"bench": Job(number=1, cases=tuple(cases))})
     sides = partner(state.jobs["bench"], selected)
     assert (sides and tuple(side.mode for side in sides)) == called
     if sides:
         seen = of_curves(state, sides)
         assert [size.size for size in seen.sizes] == [64, 256]
-        assert [x.case.mode for x in seen.measurements] == [*called] * 2  # type: ignore[misc]
+        assert [x.case.mode for x in seen.measurements] == [*called] * 2
