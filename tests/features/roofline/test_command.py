@@ -42,19 +42,12 @@ def work_of(case: Case) -> tuple[float | None, float]:
 
 def found(work: Roofs) -> list[Event]:
     """Roofs of 12 GB/s and 150 GFLOP/s in float32; none in anything else."""
-    known = [bandwidth()]
-    known += [compute(of=of) for of in work.dtypes if of.dtype == "float32"]
-    missing = tuple(
-        MissingRoof(of=of, remark=NO_PRODUCT)
-        for of in work.dtypes
-        if of.dtype != "float32"
-    )
-    whole = roofs(*known, device=work.device, missing=missing, cache=2**20)
-    return [
-        RunStarted(),
-        whole,
-        RunFinished(outcome="complete", elapsed_seconds=2.0),
-    ]
+    known = [compute(of=of) for of in work.dtypes if of.dtype == "float32"]
+    others = [of for of in work.dtypes if of.dtype != "float32"]
+    missing = tuple(MissingRoof(of=of, remark=NO_PRODUCT) for of in others)
+    facts = {"device": work.device, "missing": missing, "cache": 2**20}
+    ended = RunFinished(outcome="complete", elapsed_seconds=2.0)
+    return [RunStarted(), roofs(bandwidth(), *known, **facts), ended]
 
 
 def machine(
@@ -141,31 +134,20 @@ def test_sizes_of_its_own_grow_past_the_cache_and_asked_ones_stay(
     assert [case.size for case in asked(engine)[1].cases] == sizes
 
 
-def test_a_third_of_the_budget_is_for_the_roofs(capsys) -> None:
-    engine = machine()
-    assert roofline(engine, "copy:1M", "--budget", "30") == 0
+def test_a_case_that_fails_costs_itself_and_gives_1(capsys) -> None:
+    engine = machine(one_fails)
+    assert roofline(engine, "matmul:1k", "copy:1M", "--budget", "30") == 1
     work, experiment = asked(engine)
     assert (work.budget, experiment.budget) == (10.0, 20.0)
-
-
-def test_a_case_that_fails_costs_itself_and_gives_1(capsys) -> None:
-    assert roofline(machine(one_fails), "matmul:1k", "copy:1M") == 1
     out = capsys.readouterr().out
     assert "No room. Go smaller. – matmul 1024 jit" in out
     assert "1048576" in out
 
 
-def failing(outcome: Any) -> Callable[[Roofs], Sequence[Event]]:
-    """Roofs that cannot be measured."""
-    return lambda work: [
-        RunStarted(),
-        WorkFailed(remark=told("The device is lost.", "Start again.")),
-        RunFinished(outcome=outcome, elapsed_seconds=1.0),
-    ]
-
-
 def test_without_any_roof_nothing_is_placed(capsys) -> None:
-    engine = machine(of_roofs=failing("complete"))
+    failed = WorkFailed(remark=told("The device is lost.", "Start again."))
+    ended = RunFinished(outcome="complete", elapsed_seconds=1.0)
+    engine = machine(of_roofs=lambda _: [RunStarted(), failed, ended])
     assert roofline(engine, "copy:1M", "--json") == 3
     assert len(engine.works) == 1
     out, err = capsys.readouterr()
@@ -174,9 +156,9 @@ def test_without_any_roof_nothing_is_placed(capsys) -> None:
 
 def test_a_run_that_explodes_is_asked_about(capsys) -> None:
     engine = machine()
-    sizes = ",".join(str(size) for size in range(100, 160))
-    assert roofline(engine, "matmul", "selu", "--size", sizes) == 64
+    typed = ("copy", "selu", "--size", ",".join(map(str, range(100, 160))))
+    assert roofline(engine, *typed) == 64
     assert "--yes" in capsys.readouterr().err
     assert engine.works == []
-    assert roofline(engine, "matmul", "selu", "--size", sizes, "--yes") == 0
+    assert roofline(engine, *typed, "--yes") == 0
     assert len(asked(engine)[1].cases) == 120

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from textual.pilot import Pilot
 
 from jaxtui.core.engine.client import EngineUnavailableError
@@ -16,26 +19,23 @@ from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.widgets.plot_view import PlotView
 from tests.core.figures import FLOAT32, roofs
 from tests.fake_engine import FakeEngine
-from tests.features.roofline.test_report import (
-    ARITHMETIC,
-    COMPLETE,
-    FAILED,
-    MEMORY,
-)
+from tests.features.roofline.test_report import ARITHMETIC, COMPLETE, FAILED, MEMORY
 from tests.ui.app.driving import app_on, lines, plain, until, until_done, until_ready
 
+App = tuple[JaxtuiApp, "Pilot[None]", FakeEngine]
 
-def quiet_engine() -> FakeEngine:
-    """One that plays experiments, and of roofs says only what the test emits."""
+
+@asynccontextmanager
+async def on_bench(size: tuple[int, int] = (80, 24)) -> AsyncIterator[App]:
+    """The engine plays experiments, and of roofs says only what the test emits."""
     engine = FakeEngine()
     engine.answer_others(lambda work: ())
-    return engine
-
-
-def asked(engine: FakeEngine) -> Roofs:
-    work = engine.works[-1]
-    assert isinstance(work, Roofs)
-    return work
+    app = app_on(engine)
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        await pilot.press("2")
+        await until(pilot, lambda: app.tab == "bench" and app.query(CaseForm))
+        yield app, pilot, engine
 
 
 def plot(app: JaxtuiApp) -> str:
@@ -46,18 +46,14 @@ def notes(app: JaxtuiApp) -> str:
     return plain(app, "#notes")
 
 
-async def run(
-    pilot: Pilot[None], app: JaxtuiApp, modes: tuple[str, ...] = ("jit",)
-) -> None:
-    """A run of a matrix product, in the tab Bench."""
-    await until_ready(pilot, app)
-    await pilot.press("2")
-    await until(pilot, lambda: app.tab == "bench" and app.query(CaseForm))
-    app.query_one(CaseForm).fill(Values(op="matmul", sizes="1000", modes=modes))
+async def run(pilot: Pilot[None], app: JaxtuiApp, *modes: str) -> None:
+    """A run of a matrix product."""
+    values = Values(op="matmul", sizes="1000", modes=modes or ("jit",))
+    app.query_one(CaseForm).fill(values)
     await pilot.press("f5")
     await until_done(pilot, app)
     app.query_one(ResultsTable).focus()
-    await pilot.pause()
+    await until(pilot, lambda: app.query_one(ResultsTable).has_focus)
 
 
 async def ask(pilot: Pilot[None], app: JaxtuiApp, engine: FakeEngine) -> None:
@@ -68,104 +64,77 @@ async def ask(pilot: Pilot[None], app: JaxtuiApp, engine: FakeEngine) -> None:
     engine.emit_run(RunStarted())
 
 
+async def until_tabs_say(
+    pilot: Pilot[None], app: JaxtuiApp, said: str, tabs: tuple[str, ...]
+) -> None:
+    """The message line of these tabs has this text; it is empty on the others."""
+    for key, tab in zip(
+        "1342", ("devices", "learn", "history", "bench"), strict=True
+    ):
+        await pilot.press(key)
+        await until(pilot, lambda tab=tab: app.tab == tab)
+        wanted = said if tab in tabs else ""
+        await until(
+            pilot,
+            lambda wanted=wanted: (
+                (line := plain(app, MessageLine)) == wanted
+                or (wanted and wanted in line)
+            ),
+        )
+
+
 async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("2", "escape")
+    async with on_bench() as (app, pilot, engine):
+        await pilot.press("escape")
         app.query_one(BenchPane).perform("roofline")
         await until(pilot, lambda: "Run something first" in app.state.message)
         await run(pilot, app)
+        await until_tabs_say(pilot, app, "Done in", ("bench", "devices"))
         await ask(pilot, app, engine)
-        assert asked(engine) == Roofs(device="cpu:0", dtypes=(FLOAT32,))
+        assert engine.works[-1] == Roofs(device="cpu:0", dtypes=(FLOAT32,))
         app.query_one(BenchPane).perform("roofline")
         await until(pilot, lambda: "A run is in progress" in app.state.message)
         app.session.say("")
-        engine.emit_run(
-            Progress(
-                elapsed_seconds=1.0, remaining_seconds=9.0, doing="copying 512 MB"
-            ),
-        )
+        doing = {"elapsed_seconds": 1.0, "remaining_seconds": 9.0}
+        engine.emit_run(Progress(**doing, doing="copying 512 MB"))
         await until(pilot, lambda: "copying 512 MB" in lines(app))
         assert "measuring the roofs" in lines(app)
         engine.emit_run(roofs(MEMORY))
         await until(pilot, lambda: "20.0 GB/s" in plot(app))
         assert notes(app).startswith("no roof yet  ")
-        engine.emit_run(roofs(MEMORY, ARITHMETIC))
+        engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
         await until(pilot, lambda: "float32 2.00 TFLOP/s" in plot(app))
-        engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
-        await until(pilot, lambda: not app.state.running)
-        await pilot.pause()
-        assert "48 %" in notes(app)
-        assert "48 %" in lines(app)
+        await until(pilot, lambda: "48 %" in notes(app) and "48 %" in lines(app))
         assert "example.org/chip" in notes(app)
-        assert "2.00 TFLOP/s" in lines(app)
-
-
-async def test_the_end_of_a_run_is_said_on_the_tabs_that_show_its_results() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await run(pilot, app)
-        assert await tabs_that_say(pilot, app, "Done in") == ["bench", "devices"]
-        await pilot.press("2")
-        await ask(pilot, app, engine)
-        engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
-        await until_done(pilot, app)
-        assert await tabs_that_say(pilot, app, "2.00 TFLOP/s") == ["bench"]
-
-
-async def tabs_that_say(pilot: Pilot[None], app: JaxtuiApp, said: str) -> list[str]:
-    """The tabs whose message line has this text; it is empty on the others."""
-    tabs = []
-    for key in "2134":
-        before = app.tab
-        await pilot.press(key)
-        await until(
-            pilot, lambda before=before, key=key: app.tab != before or key == "2"
-        )
-        await pilot.pause()
-        line = plain(app, MessageLine)
-        if said in line:
-            tabs.append(app.tab)
-        else:
-            assert line == ""
-    return tabs
+        await until_tabs_say(pilot, app, "2.00 TFLOP/s", ("bench",))
 
 
 async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=(120, 40)) as pilot:
-        await run(pilot, app, ("jit", "numpy"))
+    async with on_bench((120, 40)) as (app, pilot, engine):
+        await run(pilot, app, "jit", "numpy")
         await pilot.press("down", "up", "down")
         index = app.session.state.case_index
         assert index > 0
         await ask(pilot, app, engine)
         engine.emit_run(roofs(MEMORY, ARITHMETIC), COMPLETE)
         await until(pilot, lambda: "48 %" in notes(app))
-        await pilot.pause()
         assert app.session.state.case_index == index
         await pilot.press("up")
         await until(pilot, lambda: notes(app).startswith("below the roof"))
 
         # A new run is shown as a run; its points are under the known roofs.
-        await run(pilot, app, ("jit", "numpy"))
+        await run(pilot, app, "jit", "numpy")
         assert len(engine.works) == 3
         await until(pilot, lambda: app.state.run.number == 3 and not app.state.running)
         assert app.state.view is None
         app.session.update(view="roofline")
         await until(pilot, lambda: notes(app).startswith("compute bound"))
-        table = lines(app, "ResultsTable")
-        letters = [line.split()[0] for line in table.splitlines()[1:3]]
-        assert letters == ["A", "B"]
+        rows = lines(app, "ResultsTable").splitlines()[1:3]
+        assert [row.split()[0] for row in rows] == ["A", "B"]
 
 
 async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> None:
-    engine = quiet_engine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
+    async with on_bench() as (app, pilot, engine):
         await run(pilot, app)
         # A failure is told where the plot would be.
         await ask(pilot, app, engine)
@@ -178,15 +147,15 @@ async def test_a_failure_a_stop_and_a_missing_engine_leave_what_is_known() -> No
         await until(pilot, lambda: "20.0 GB/s" in plot(app))
         await pilot.press("s")
         await until(pilot, lambda: not app.state.running)
-        assert "20.0 GB/s" in plot(app)
-        assert notes(app).startswith("no roof  ")
+        await until(pilot, lambda: notes(app).startswith("no roof  "))
 
         async def gone(work: Work) -> int:
             raise EngineUnavailableError(Remark("engine-gone"))
 
         engine.run = gone  # type: ignore[method-assign]
         await pilot.press("z")
-        await until(pilot, lambda: app.state.engine == "failed")
         closed = words.sentence(Remark("engine-gone"))
-        await until(pilot, lambda: closed in lines(app))
+        await until(
+            pilot, lambda: app.state.engine == "failed" and closed in lines(app)
+        )
         assert "20.0 GB/s" in plot(app)
