@@ -6,21 +6,18 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from jaxtui.core.engine.client import EngineClient, EngineOptions
-from jaxtui.core.model import Case, Inspected, Inspection, Loop, Ready
-from jaxtui.features.bench import values
+from jaxtui.core.model import Inspected, Inspection, Loop, Ready
 from jaxtui.features.bench.form import CaseForm, Marks
 from jaxtui.features.bench.open_file import OpenFile
-from jaxtui.features.bench.values import Meaning, Values
+from jaxtui.features.bench.values import Values
 from jaxtui.features.program.screen import ProgramScreen
 from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.dialogs import CodeScreen, NotesScreen
-from jaxtui.ui.app.state import EMPTY, State
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 from tests.ui.app.driving import app_on, plain, until, until_done, until_ready
 
@@ -35,105 +32,16 @@ TRAIN = """
     def loss(params, x): ...
     def make_args(size=64): ...
 """
-
-PLAIN = """
-    def scale(x, y): ...
-    def norm(x): ...
-    def norm_numpy(x): ...
-"""
-
-STATE: State = replace(
-    EMPTY, engine="ready", host=HOST, devices=cpu_devices(2), ops=OPS
-)
+PLAIN = "def scale(x, y): ...\ndef norm(x): ...\ndef norm_numpy(x): ...\n"
 
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "train.py").write_text(textwrap.dedent(TRAIN))
-    (tmp_path / "plain.py").write_text(textwrap.dedent(PLAIN))
+    (tmp_path / "plain.py").write_text(PLAIN)
     (tmp_path / "sub").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-# The form.
-
-
-def judged(op: str, **changed: object) -> Meaning:
-    form = Values(op=op, dtypes=(), devices=("cpu:0",), modes=("jit",))
-    return values.interpret(replace(form, **changed), STATE)  # type: ignore[arg-type]
-
-
-def test_functions_with_arguments_or_a_factory_are_an_experiment(work: Path) -> None:
-    plain, train = f"{work}/plain.py", f"{work}/train.py:step"
-    verdict = judged(f"{plain}:scale,norm", arguments="f32[8, 8] bf16[]", sizes="64")
-    assert verdict.experiment is not None
-    assert not verdict.problem
-    cases = verdict.experiment.cases
-    assert [case.op for case in cases] == [f"{plain}:scale", f"{plain}:norm"]
-    assert {case.size for case in cases} == {0}
-    assert cases[0].params == {"args": "f32[8,8] bf16[]"}
-
-    sized = judged(train, sizes="64,128")
-    assert sized.experiment is not None
-    assert [case.size for case in sized.experiment.cases] == [64, 128]
-    own = judged(train, sizes=" ")
-    assert own.experiment is not None
-    assert own.experiment.cases[0].size == 0
-
-
-@pytest.mark.parametrize(
-    ("op", "changed", "words"),
-    [
-        ("/nowhere/train.py:step", {}, "There is no file /nowhere/train.py."),
-        ("plain.py:norm", {"arguments": "f32"}, '"f32" is not an argument'),
-    ],
-)
-def test_what_is_wrong_with_it_is_named(
-    work: Path, op: str, changed: dict[str, object], words: str
-) -> None:
-    verdict = judged(op, **changed)
-    assert verdict.problem
-    assert words in verdict.message
-
-
-@pytest.mark.parametrize(
-    ("size", "dtype", "params"),
-    [(64, "float32", None), (0, "bfloat16", {"args": "f32[8]"}), (0, "", None)],
-)
-def test_a_case_makes_the_round_trip(
-    work: Path, size: int, dtype: str, params: dict[str, int | float | str] | None
-) -> None:
-    op = f"{work}/train.py:step"
-    case = Case(
-        op=op, size=size, dtype=dtype, device="cpu:1", mode="eager", params=params
-    )
-    verdict = values.interpret(values.of_case(case), STATE)
-    assert verdict.experiment is not None
-    (again,) = verdict.experiment.cases
-    assert (again.op, again.size, again.params) == (op, size, params)
-    assert (again.device, again.mode) == ("cpu:1", "eager")
-
-
-@pytest.mark.parametrize(
-    ("op", "size", "params", "words"),
-    [
-        ("/p/a.py:f", 0, None, "takes none"),
-        ("/p/a.py:f", 0, {"args": "f32[8]"}, "were typed"),
-        ("/p/a.py:f", 8, None, ""),
-        ("selu", 8, None, ""),
-    ],
-)
-def test_a_sweep_needs_sizes(
-    op: str, size: int, params: dict[str, int | float | str] | None, words: str
-) -> None:
-    case = Case(op=op, size=size, dtype="", device="cpu:0", mode="jit", params=params)
-    why = values.why_no_sweep(case)
-    assert words in why
-    assert bool(why) == bool(words)
-
-
-# The screen.
 
 
 def bench(app: JaxtuiApp) -> CaseForm:
@@ -151,7 +59,9 @@ async def opened(pilot: Pilot[None], app: JaxtuiApp, typed: str) -> Values:
     return bench(app).values
 
 
-async def test_what_cannot_be_opened_is_refused_and_the_line_stays(work: Path) -> None:
+async def test_what_cannot_be_opened_is_refused_and_what_was_is_offered_again(
+    work: Path,
+) -> None:
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
@@ -170,10 +80,6 @@ async def test_what_cannot_be_opened_is_refused_and_the_line_stays(work: Path) -
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.state.opened == ()
 
-
-async def test_what_was_opened_is_offered_again(work: Path) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
         assert (await opened(pilot, app, "plain.py:scale")).modes == ("jit",)
         bench(app).fill(Values(op="matmul", sizes="64"))
         app.query_one("#op").focus()
@@ -222,23 +128,23 @@ async def test_two_functions_are_run_and_keys_work_or_say_why_not(work: Path) ->
 # With the real engine.
 
 MINE = """
-    import jax.numpy as jnp
+import jax.numpy as jnp
 
-    def doubled(x):
-        return {"result": x * 2}
+def doubled(x):
+    return {"result": x * 2}
 
-    def deep(x, n=30):
-        return deep(x, n - 1) if n else x @ x
+def deep(x, n=30):
+    return deep(x, n - 1) if n else x @ x
 
-    def make_args(size=64):
-        return (jnp.ones((size, size + 1)),)
+def make_args(size=64):
+    return (jnp.ones((size, size + 1)),)
 """
 
 
 async def test_from_a_file_to_its_numbers_and_its_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mine.py").write_text(textwrap.dedent(MINE))
+    (tmp_path / "mine.py").write_text(MINE)
     monkeypatch.chdir(tmp_path)
     engine = EngineClient(EngineOptions(cpu_devices=1))
     app = JaxtuiApp(engine, fps=50)
@@ -267,11 +173,9 @@ async def test_from_a_file_to_its_numbers_and_its_traceback(
             await pilot.press("end")
             await until(pilot, lambda: body.scroll_y == body.max_scroll_y)
             await pilot.press("escape", "up", "h")
-            await until(
-                pilot,
-                lambda: app.state.jobs.get("inspection") and not app.state.running,
-            )
-            inspected = app.state.jobs.get("inspection").result  # type: ignore[union-attr]
+            await until(pilot, lambda: "inspection" in app.state.jobs)
+            await until(pilot, lambda: not app.state.running)
+            inspected = app.state.jobs["inspection"].result
             assert isinstance(inspected, Inspected)
             assert inspected.case.size == 64
     finally:

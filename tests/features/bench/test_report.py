@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from typing import Any
 
 import msgspec
@@ -14,67 +13,195 @@ from jaxtui.core.model import (
     Case,
     CaseFailed,
     CaseStarted,
+    CollectiveRates,
     Experiment,
     Failure,
     Measurement,
     PhaseStarted,
     Remark,
     RunFinished,
+    Summary,
     differing,
     run_notes,
 )
 from jaxtui.core.processes import fold
-from jaxtui.core.state import CaseState, begin_run, reduce
+from jaxtui.core.state import CaseState, Job, begin_run, reduce
 from jaxtui.features.bench import report as bench
 from jaxtui.features.bench.choices import disturbed
 from jaxtui.features.bench.figures import against_numpy, numpy_of
 from jaxtui.features.bench.messages import Results
 from jaxtui.features.bench.spreadsheet import as_csv
-from jaxtui.ui import report, words
 from jaxtui.ui.app import status
 from jaxtui.ui.app.state import EMPTY
 from jaxtui.ui.documents import encode, notes
-from jaxtui.ui.report import markdown
-from jaxtui.ui.text import plain
+from jaxtui.ui.report import Column, fitting, terminal
 from tests import records
-from tests.core.history.making import HOST
-from tests.records import measurement, told
-from tests.ui.making import JIT, NUMPY, done, run_of
+from tests.golden.test_documents import DOCUMENTS, check_frozen
+from tests.records import measurement, summary, told
+from tests.ui.making import JIT, NUMPY, done, over_sizes, run_of
+
+MS = 1e-3
+changed = msgspec.structs.replace
+
+
+def wide(median: float, low: float, high: float) -> Summary:
+    return changed(summary(median), ci_low=low, ci_high=high)
+
+
+def once(seconds: float) -> Summary:
+    return summary(seconds, rounds=1)
+
+
+def running(*rounds: float) -> CaseState:
+    return replace(done(JIT), status="running", rounds=rounds)
+
+
+def against(jit: Any, numpy: Any) -> Job:
+    """Seconds of both, or summaries of them."""
+    seconds = (summary(x, 0.004) if isinstance(x, float) else x for x in (jit, numpy))
+    return run_of(
+        *(done(a, ready=b) for a, b in zip((JIT, NUMPY), seconds, strict=True))
+    )
+
+
+def collective(size: int, bus: float, wrong: int | None = 0) -> CaseState:
+    facts = {"algorithm_bytes_per_second": bus / 1.75, "bus_bytes_per_second": bus}
+    rates = CollectiveRates(participants=8, wrong=wrong, **facts)
+    case = records.case(op="all_reduce", device="tpu:0-7", size=size)
+    return done(case, MS, collective=rates, pipelined_seconds=2 * MS)
+
+
+BIMODAL = Remark("bimodal", {"middles": (1.0, 2.0)}, "warning")
+FEW = Remark("few-rounds", {"rounds": 3, "confidence": 0.75}, "warning")
+DRIFTING = Remark("drift", {"first": 1.0, "last": 2.0}, "warning")
+BROKEN = Failure(case=JIT, remark=told("Out of memory.", "Go smaller."))
+SELU = changed(JIT, op="selu", dtype="bfloat16", device="tpu:1", inputs="host")
+MOVED = {"flops_per_second": None, "bytes_per_second": 2e9}
+SWEEP = over_sizes(NUMPY, JIT)
+REDUCED = collective(1024, 1.75e9), collective(4096, 7e9, 12)
+LAGGING = [
+    done(
+        records.case(device=f"tpu:{n}"),
+        MS,
+        flops_per_second=1e12 if n == 2 else 3e12,
+        bytes_per_second=None,
+    )
+    for n in range(4)
+]
+
+RUNS = {
+    "over sizes": SWEEP,
+    "cases that differ": run_of(done(JIT), done(SELU), done(NUMPY)),
+    "one unit": run_of(done(JIT, 815e-6), done(JIT, 0.541)),
+    "too far apart": run_of(
+        done(JIT, ready=wide(247e-6, 175e-6, 259e-6)), done(NUMPY, 0.604)
+    ),
+    "a single round": run_of(done(JIT, ready=once(1.0))),
+    "a single round and several": run_of(done(JIT, ready=once(1.0)), done(NUMPY)),
+    "logarithmic bars": run_of(done(JIT, 1e-6), done(NUMPY, 4 * MS)),
+    "being sampled": run_of(running(1.0, 2.0, 3.0), running(1.0, 1.0), running()),
+    "rows in every state": run_of(
+        done(JIT, notes=(FEW, BIMODAL)),
+        done(changed(JIT, size=9), notes=()),
+        CaseState(JIT, status="failed", doing="compile", failure=BROKEN),
+        CaseState(JIT, status="running", doing="first_call"),
+        CaseState(JIT),
+    ),
+    "bytes beside flops": run_of(done(JIT), done(JIT, **MOVED)),
+    "bytes of jit": run_of(done(JIT, **MOVED)),
+    "bytes of NumPy": run_of(done(NUMPY, **MOVED)),
+    "faster than NumPy": against(MS, 4 * MS),
+    "slower than NumPy": against(8 * MS, 4 * MS),
+    "like NumPy": against(summary(MS), wide(4 * MS, 0.9 * MS, 5 * MS)),
+    "hardly known against NumPy": against(summary(MS), wide(4 * MS, 3 * MS, 6.1 * MS)),
+    "single rounds against NumPy": against(once(MS), once(4 * MS)),
+    "a doubtful NumPy": against(MS, wide(16 * MS, 34.5e-6, 16 * MS)),
+    "queued it is the other way": run_of(
+        done(JIT, ready=summary(80 * MS, 0.02), pipelined_seconds=40 * MS),
+        done(NUMPY, ready=summary(60 * MS, 0.02)),
+    ),
+    "queued it is the same": run_of(
+        done(JIT, ready=summary(80 * MS, 0.02), pipelined_seconds=78 * MS),
+        done(NUMPY, ready=summary(60 * MS, 0.02)),
+    ),
+    "time and rate of one clock": run_of(
+        done(JIT, 80 * MS, flops=2e9, flops_per_second=54e9, pipelined_seconds=37 * MS)
+    ),
+    "host-bound": run_of(done(JIT, 80 * MS, flops=2e9, flops_per_second=None)),
+    "collectives": run_of(*REDUCED),
+    "a collective that is not checked": run_of(collective(1024, 1e9, None)),
+    "collectives beside others": run_of(
+        *REDUCED, done(records.case(), MS, flops_per_second=2e9)
+    ),
+    "one device lags": run_of(*LAGGING),
+}
+
+
+def shown(columns: list[Column]) -> list[str]:
+    """A table with the roles of its spans."""
+    lines = []
+    for row in range(len(columns[0].cells)):
+        texts = []
+        for cell in (column.cells[row] for column in columns):
+            spans = cell if isinstance(cell, tuple) else ()
+            texts += ["".join(f"{x.text}‹{x.role}›" for x in spans) or str(cell or "")]
+        lines.append(" | ".join(texts))
+    return [" | ".join(column.head for column in columns), *lines]
+
+
+def test_tables_notes_and_headlines() -> None:
+    lines = []
+    for name, run in RUNS.items():
+        told = terminal(bench.report(run, full=False), 100)
+        columns = bench.result_columns(run, room=8, swept=run)
+        on_screen = shown([column for column, _ in fitting(columns, 76)])
+        lines += [f"# {name}", told, "on a screen:", *on_screen, ""]
+    check_frozen(DOCUMENTS / "bench_tables.txt", "\n".join(lines))
+
+
+@pytest.mark.parametrize("width", [20, 40, 56, 76, 116])
+def test_columns_drop_out_until_the_others_fit(width: int) -> None:
+    found = fitting(bench.result_columns(SWEEP, room=8), width)
+    keys = [column.key or column.head for column, _ in found]
+    assert {"size", "mode", "ready"} <= set(keys)
+    used = sum(width for _, width in found) + 2 * (len(keys) - 1)
+    assert used <= width or set(keys) == {"size", "mode", "ready"}
+    # What matters less goes first.
+    later = (("interval", "rate"), ("rate", "factor"), ("factor", "bar"))
+    for one, other in later:
+        assert one in keys or other not in keys
+
+
+def test_what_is_so_on_every_cpu_stands_in_the_full_notes_alone() -> None:
+    usual = [Remark(code) for code in sorted(bench.USUAL)]
+    run = run_of(done(JIT, notes=(*usual, DRIFTING)), done(NUMPY, notes=()))
+    for full, codes in (True, {*bench.USUAL, "drift"}), (False, {"drift"}):
+        said = bench.report(run, full=full).notes
+        assert {one.remark.code for one in said} == codes
+        said = bench.statements(run.cases[0], run, full=full)
+        assert {one.remark.code for one in said} == codes
 
 
 def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
-    second = msgspec.structs.replace(JIT, mode="eager")
-    third = msgspec.structs.replace(JIT, mode="pallas")
-    experiment = Experiment(cases=(JIT, second, third))
-    known = begin_run(EMPTY, 1, "bench", experiment)
+    second, third = (changed(JIT, mode=mode) for mode in ("eager", "pallas"))
+    known = begin_run(EMPTY, 1, "bench", Experiment(cases=(JIT, second, third)))
     for event in (
         CaseStarted(index=0, case=JIT),
         PhaseStarted(index=0, phase="compile"),
-        CaseFailed(index=0, failure=Failure(case=JIT, remark=told("It broke."))),
+        CaseFailed(index=0, failure=BROKEN),
         CaseStarted(index=1, case=second),
-        CaseFailed(index=1, failure=Failure(case=second, remark=told("Stopped."))),
+        CaseFailed(index=1, failure=changed(BROKEN, case=second)),
         RunFinished(outcome="cancelled", elapsed_seconds=1.0),
     ):
         known = reduce(known, Envelope(generation=1, run=1, event=event))
     state = known.run
     assert state is not None
-    words = ["failed", "not run", "not run"]
-    assert [bench.status(one) for one in state.cases] == words
-    remarks = bench.report(state).notes
-    assert [(one.remark.code, one.about) for one in remarks] == [
-        ("refused", ("matmul 1024 jit",)),
-        ("refused", ("matmul 1024 eager",)),
-    ]
-    results = bench.collect(None, (), state)
-    assert [one.code for one in results.failures] == [
-        "refused",
-        "refused",
-        "broken-off",
-    ]
-    complete = {"bench": replace(state, outcome="complete")}
-    assert "1 failed, 2 not run." in status.message(
-        replace(EMPTY, jobs=complete), ("bench",)
-    )
+    texts = [bench.status(one) for one in state.cases]
+    assert texts == ["failed", "not run", "not run"]
+    codes = [one.code for one in bench.collect(None, (), state).failures]
+    assert codes == ["refused", "refused", "broken-off"]
+    complete = replace(EMPTY, jobs={"bench": replace(state, outcome="complete")})
+    assert "1 failed, 2 not run." in status.message(complete, ("bench",))
 
 
 # Against NumPy.
@@ -90,46 +217,15 @@ def test_a_case_is_compared_with_numpy_over_the_rounds_of_both() -> None:
     assert against_numpy(numpy, run) is None
     assert against_numpy(jit, run_of(jit)) is None
     assert against_numpy(replace(jit, measurement=None), run) is None
-
-
-def test_the_ratio_to_numpy_is_in_every_file() -> None:
-    jit = replace(done(JIT), rounds=(1.0,) * 5 + (2.0,) * 6)
-    numpy = replace(done(NUMPY), rounds=(3.0,) * 5 + (8.0,) * 6)
-    run = run_of(numpy, jit)
-    results = bench.collect(HOST, (), run)
-    found = against_numpy(jit, run)
-    assert (found.low, found.high) == (3.0, 4.0)
-    assert [one.times_numpy for one in results.measurements] == [None, found]
-    document = msgspec.json.decode(encode(results))
-    told = document["measurements"][1]["times_numpy"]
-    assert (told["low"], told["high"]) == (3.0, 4.0)
-    head, *rows = csv.reader(as_csv(results).splitlines())
-    columns = [head.index(name) for name in ("times_numpy_low", "times_numpy_high")]
-    assert [[row[place] for place in columns] for row in rows] == [
-        ["", ""],
-        ["3.0", "4.0"],
-    ]
-    assert "| 4.0× 3.0–4.0 |" in markdown(bench.report(run))
-    assert "× NumPy" not in markdown(bench.report(run_of(jit)))
-    assert "4.0× 3.0–4.0" in report.text(bench.report(run))
-
-
-@pytest.mark.parametrize(
-    ("flag", "comparable"),
-    [("wrong-result", False), ("inaccurate", False), ("kept", True)],
-)
-def test_results_that_do_not_agree_have_no_ratio(flag: str, comparable: bool) -> None:
-    jit, numpy = done(JIT), done(NUMPY)
-    note = Remark(flag)
-    noted = msgspec.structs.replace(jit.measurement, notes=(note,))
-    run = run_of(numpy, jit)
-    found = against_numpy(replace(jit, measurement=noted), run)
-    assert (found is not None) == comparable
+    # Results that do not agree have no ratio.
+    for flag, none in ("wrong-result", True), ("inaccurate", True), ("kept", False):
+        noted = changed(jit.measurement, notes=(Remark(flag),))
+        assert (against_numpy(replace(jit, measurement=noted), run) is None) == none
 
 
 def test_in_several_processes_these_are_what_took_turns() -> None:
     def timed(case: Case, *medians: float) -> CaseState:
-        clocks = [measurement(case, records.summary(one)) for one in medians]
+        clocks = [measurement(case, summary(one)) for one in medians]
         folded = fold(clocks, Experiment(cases=(case,), processes=len(medians)))
         return replace(done(case), rounds=(1.0,) * 20, measurement=folded)
 
@@ -139,13 +235,14 @@ def test_in_several_processes_these_are_what_took_turns() -> None:
     assert found is not None
     assert (found.low, found.median, found.high) == (2.0, 2.0, 2.0)
     (line,) = bench.figure_lines(jit, 1000)
-    assert "1.00, 3.00, 2.00, 1.00, 1.00, 1.00 s" in plain(line)
+    text = "".join(span.text for span in line)
+    assert "1.00, 3.00, 2.00, 1.00, 1.00, 1.00 s" in text
 
 
 def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
     jit, float32 = done(JIT), done(NUMPY, 1.0)
-    float64 = done(msgspec.structs.replace(NUMPY, dtype="float64"), 0.5)
-    larger = done(msgspec.structs.replace(NUMPY, size=2048), 1.0)
+    float64 = done(changed(NUMPY, dtype="float64"), 0.5)
+    larger = done(changed(NUMPY, size=2048), 1.0)
     for others, twin in (
         ((larger, float64, float32), float32),
         ((larger, float64), float64),
@@ -158,10 +255,13 @@ def test_numpys_twin_has_the_same_dtype_if_there_is_such_a_one() -> None:
 
 # Notes.
 
-
-COPY = Remark("memcpy")
+COPY, INLINE = Remark("memcpy"), Remark("inline")
 FETCH = Remark("aliased", {"phases": ("fetch",)})
-INLINE = Remark("inline")
+# Two readings of one code: neither holds for all, or both do.
+THIS, THAT = (
+    Remark("waits", {"setting": setting, "value": "True"})
+    for setting in ("jax_debug_nans", "jax_debug_infs")
+)
 
 
 def busy(cores: float) -> Remark:
@@ -169,20 +269,7 @@ def busy(cores: float) -> Remark:
 
 
 def one(*notes: Remark, mode: Any = "jit", **facts: object) -> Measurement:
-    return records.measurement(records.case(mode, **facts), notes=notes)
-
-
-MEASURED = (
-    one(busy(1.0), FETCH, COPY),
-    one(INLINE, busy(0.8), FETCH, COPY, size=9),
-    one(busy(0.9), mode="numpy"),
-)
-CASES = [replace(done(each.case), measurement=each) for each in MEASURED]
-RUN = run_of(*CASES)
-
-# Two readings of one code: neither holds for all, or both do.
-THIS = Remark("waits", {"setting": "jax_debug_nans", "value": "True"})
-THAT = Remark("waits", {"setting": "jax_debug_infs", "value": "True"})
+    return measurement(records.case(mode, **facts), notes=notes)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +301,12 @@ def test_what_is_far_off_stays_with_its_case() -> None:
 
 
 def test_every_face_tells_it_once() -> None:
-    found = Results.of(HOST, MEASURED, ())
+    measured = (
+        one(busy(1.0), FETCH, COPY),
+        one(INLINE, busy(0.8), FETCH, COPY, size=9),
+        one(busy(0.9), mode="numpy"),
+    )
+    found = Results.of(records.host(), measured, ())
     assert found.notes == notes((busy(0.9), FETCH, COPY))
     assert [each.notes for each in found.measurements] == [(), (INLINE,), ()]
     assert msgspec.json.decode(encode(found), type=Results) == found
@@ -222,20 +314,13 @@ def test_every_face_tells_it_once() -> None:
     old = msgspec.to_builtins(found)
     del old["notes"]
     assert msgspec.convert(old, Results).notes == ()
-
-    for text in (report.text(bench.report(RUN)), markdown(bench.report(RUN))):
-        for note in (busy(0.9), FETCH, COPY):
-            assert " ".join(text.split()).count(words.sentence(note)) == 1
     first, second, _ = as_csv(found).splitlines()[1:]
     assert ",,contended aliased memcpy,," in first
     assert ",inline,contended aliased memcpy,," in second
 
-    about = {one.remark.code: one.about for one in bench.report(RUN).notes}
-    assert about == {
-        "contended": (),
-        "aliased": (),
-        "memcpy": (),
-        "inline": ("selu 9 jit",),
-    }
-    assert disturbed(replace(EMPTY, jobs={"bench": RUN}))
+    run = run_of(*(replace(done(x.case), measurement=x) for x in measured))
+    about = {one.remark.code: one.about for one in bench.report(run).notes}
+    assert about.pop("inline") == ("selu 9 jit",)
+    assert about == {"contended": (), "aliased": (), "memcpy": ()}
+    assert disturbed(replace(EMPTY, jobs={"bench": run}))
     assert not disturbed(EMPTY)

@@ -1,18 +1,21 @@
-"""A stopwatch beside the truth: what is wrong, in one unit, to scale, at any width."""
+"""A stopwatch beside the truth, and the clocks of a case: to scale, at any width."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import msgspec
 import pytest
 
-from jaxtui.core.model import Failure, Peak
+from jaxtui.core.model import Failure, Peak, Phases
 from jaxtui.core.state import CaseState
 from jaxtui.features.bench import figures, stopwatch
-from jaxtui.features.bench import report as bench
+from jaxtui.features.bench.phases import LABELS, bars
 from jaxtui.features.bench.stopwatch import Bar
 from jaxtui.ui.text import Line, plain
 from tests import records
 from tests.fake_engine import summary
+from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.records import told
 from tests.ui.making import JIT, NUMPY, done, run_of
 
@@ -20,40 +23,65 @@ PEAK = Peak(flops_per_second=197e12, bytes_per_second=None, source="published")
 MS = 1e-3
 
 
-def texts(lines: list[Line]) -> list[str]:
-    return [plain(line) for line in lines]
+def wide(median: float, low: float, high: float, rounds: int = 12) -> Any:
+    ends = {"ci_low": low, "ci_high": high, "rounds": rounds}
+    return msgspec.structs.replace(summary(median), **ends)
 
 
-def drawn(*cases: CaseState, width: int = 76) -> list[str]:
-    run = run_of(*cases)
-    numpy = figures.numpy_of(cases[0], run)
-    lines = stopwatch.lines(stopwatch.comparison(cases[0], numpy), width)
-    return texts([*lines, stopwatch.cold(cases[0], numpy)])
+def claims(flops: float, truth: float, peak: Peak | None = PEAK) -> CaseState:
+    """A stopwatch that reads a second."""
+    return done(JIT, truth, dispatch=summary(1.0), flops=flops, peak=peak)
 
 
-@pytest.mark.parametrize(
-    ("claimed", "truth", "peak", "wrong", "words"),
-    [
-        # More than the chip can do, by a hair, and at the peak itself.
-        (198e12, 1.1, PEAK, True, "IMPOSSIBLE"),
-        (197e12, 1.1, PEAK, False, "result included"),
-        # Without a known peak nothing is impossible, but it may be wrong.
-        (1e15, 14.0, None, True, "result not awaited"),
-        (1e15, 1.1, None, False, "result included"),
-        (1e12, 14.0, PEAK, True, "result not awaited"),
-    ],
-)
-def test_one_rule_says_what_is_drawn_as_a_danger(
-    claimed: float, truth: float, peak: Peak | None, wrong: bool, words: str
-) -> None:
-    case = done(JIT, truth, dispatch=summary(1.0), flops=claimed, peak=peak)
-    found = stopwatch.of_case(case)
-    assert found is not None
-    assert found.wrong == wrong
-    first, *_ = drawn(case, width=116)
-    assert words in first
-    bar, *_ = stopwatch.comparison(case, None)
-    assert bar.wrong == wrong
+def factor(width: float, rounds: int = 8) -> CaseState:
+    ready = records.summary(1.4 * MS, width, rounds=rounds)
+    return done(JIT, ready=ready, dispatch=records.summary(1e-4, rounds=rounds))
+
+
+BROKEN = Failure(case=NUMPY, remark=told("Out of memory.", "Smaller."))
+
+CASES = {
+    "the first minute of a chip": (done(JIT), done(NUMPY)),
+    "more than the chip can do, by a hair": (claims(198e12, 1.1),),
+    "at the peak itself": (claims(197e12, 1.1),),
+    "without a peak nothing is impossible, but wrong": (claims(1e15, 14.0, None),),
+    "without a peak, and right": (claims(1e15, 1.1, None),),
+    "wrong below the peak": (claims(1e12, 14.0),),
+    "a factor with its interval": (factor(0.1),),
+    "a factor that is not known to within a third": (factor(0.4),),
+    "a factor of single rounds": (factor(0.0, 1),),
+    "of one clock": (
+        done(JIT, 80 * MS, flops=2e9, flops_per_second=54e9, pipelined_seconds=37 * MS),
+    ),
+    "compile never pays off": (done(JIT), done(NUMPY, ready=summary(1e-5))),
+    "compile pays off at once": (done(JIT), done(NUMPY, ready=summary(1.0))),
+    "compile pays off": (done(JIT), done(NUMPY, ready=summary(0.1))),
+    "a wide truth": (done(JIT, ready=wide(MS, 0.65 * MS, 1.63 * MS)),),
+    "a single truth": (done(JIT, ready=wide(MS, 0.65 * MS, 1.63 * MS, 1)),),
+    "before figures": (CaseState(JIT), CaseState(NUMPY, doing="first_call")),
+    "host-bound, and NumPy failed": (
+        done(JIT, flops_per_second=None),
+        CaseState(NUMPY, status="failed", failure=BROKEN),
+    ),
+}
+
+
+def marked(line: Line) -> str:
+    quiet = ("label", "title", "value", "text")
+    return "".join(x.text if x.role in quiet else f"{x.text}‹{x.role}›" for x in line)
+
+
+def test_what_is_said_of_a_stopwatch() -> None:
+    lines = []
+    for name, cases in CASES.items():
+        numpy = figures.numpy_of(cases[0], run_of(*cases))
+        clocks = stopwatch.of_case(cases[0])
+        pair = stopwatch.comparison(cases[0], numpy)
+        lines += [f"# {name}: {stopwatch.off_by(cases[0])}"]
+        lines += [f"wrong: {clocks.wrong}, {pair[0].wrong}" if clocks else "no clocks"]
+        for line in (*stopwatch.lines(pair, 116), stopwatch.cold(cases[0], numpy)):
+            lines.append(marked(line).rstrip())
+    check_frozen(DOCUMENTS / "stopwatches.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("width", [40, 56, 76, 116])
@@ -74,94 +102,10 @@ def test_bars_are_to_scale_and_texts_fit_behind_them(width: int) -> None:
     assert ["danger" in found for found in spans] == [True, False, False]
 
 
-def test_the_first_minute_of_a_chip() -> None:
-    impossible, truth, numpy, cold = drawn(done(JIT), done(NUMPY))
-    assert impossible.startswith("stopwatch 56.0  µs ▏")
-    assert "IMPOSSIBLE" not in impossible
-    assert "result not awaited" in impossible
-    assert truth.split()[:2] == ["truth", "2.23"]
-    assert "% of peak" in truth
-    assert "float32" in numpy
-    assert cold.startswith("first call ")
-
-
-@pytest.mark.parametrize(
-    ("width", "rounds", "drawn"),
-    [
-        (0.1, 8, ("14×", "13–15×", False)),
-        # Not known to within a third: large is what is known of it.
-        (0.4, 8, ("8.4–20×", "", True)),
-        (0.0, 1, ("14×", "", False)),
-    ],
-)
-def test_the_factor_of_the_first_minute_has_its_interval(
-    width: float, rounds: int, drawn: tuple[str, str, bool]
-) -> None:
-    clocks = {
-        "ready": records.summary(1.4e-3, width, rounds=rounds),
-        "dispatch": records.summary(1e-4, 0.0, rounds=rounds),
-    }
-    assert stopwatch.off_by(done(JIT, **clocks)) == drawn
-    _, truth = stopwatch.comparison(done(JIT, **clocks), None)
-    roles = {span.role for span in stopwatch.lines([truth], 60)[0]}
-    vague = width > 0.2 or rounds == 1
-    assert ("unknown" in roles, "title" in roles) == (vague, not vague)
-    assert stopwatch.off_by(CaseState(JIT)) is None
-
-
-def test_time_and_rate_of_a_line_are_of_one_clock() -> None:
-    # 2 GFLOP in 80 ms are 25 GFLOP/s; queued calls take 37 ms.
-    times = {"ready": records.summary(80e-3, 0.02), "pipelined_seconds": 37e-3}
-    case = done(JIT, flops=2e9, flops_per_second=54e9, peak=None, **times)
-    truth = drawn(case, width=116)[1]
-    assert "25.0 GFLOP/s" in truth
-    assert "pipelined 54.0 GFLOP/s" in truth
-    assert "25.0 GFLOP/s" in bench.headline(run_of(case)).plain
-    host_bound = done(JIT, flops=2e9, flops_per_second=None, **times)
-    assert "FLOP/s" not in bench.headline(run_of(host_bound)).plain
-
-
-def test_a_headline_says_nothing_against_the_rates_beside_it() -> None:
-    numpy = done(NUMPY, ready=records.summary(60e-3, 0.02))
-    times = {"ready": records.summary(80e-3, 0.02), "pipelined_seconds": 40e-3}
-    said = bench.headline(run_of(done(JIT, **times), numpy)).plain
-    assert said.startswith("NumPy is 1.3× faster than JAX")
-    assert said.endswith("; pipelined, JAX is 1.5× faster.")
-    times["pipelined_seconds"] = 78e-3
-    assert "pipelined" not in bench.headline(run_of(done(JIT, **times), numpy)).plain
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (1e-5, "compile never pays off: NumPy is faster"),
-        (1.0, "compile pays off after 1 call"),
-        (0.1, "compile pays off after 4 calls"),
-    ],
-)
-def test_after_how_many_calls_the_compile_is_repaid(seconds: float, words: str) -> None:
-    assert drawn(done(JIT), done(NUMPY, ready=summary(seconds)))[-1].endswith(words)
-
-
-@pytest.mark.parametrize(("rounds", "words"), [(12, "0.650–1.63 ms"), (1, "one round")])
-def test_the_truth_has_its_interval_as_in_the_table(rounds: int, words: str) -> None:
-    ready = msgspec.structs.replace(
-        summary(1e-3), ci_low=0.65e-3, ci_high=1.63e-3, rounds=rounds
-    )
-    _, truth, _ = drawn(done(JIT, ready=ready), width=116)
-    assert truth.endswith(words)
-
-
-def test_without_figures_there_is_what_is_being_done() -> None:
-    waiting = drawn(CaseState(JIT), CaseState(NUMPY, doing="first_call"))
-    said = ["stopwatch waiting", "truth waiting", "NumPy first run", ""]
-    assert [" ".join(line.split()) for line in waiting] == said
-
-
 @pytest.mark.parametrize("width", [30, 56, 74, 116])
 @pytest.mark.parametrize("height", [0, 3, 7, 12, 40])
 def test_before_a_run_lanes_and_clocks_end_together(width: int, height: int) -> None:
-    lines = texts(stopwatch.sketch(width, height))
+    lines = [plain(line) for line in stopwatch.sketch(width, height)]
     assert all(len(line) <= width for line in lines)
     names = [line.split()[0] for line in lines if line[0] != " "]
     clocks = ["stopwatch", "truth", "NumPy"]
@@ -176,9 +120,34 @@ def test_before_a_run_lanes_and_clocks_end_together(width: int, height: int) -> 
     assert {place for place, char in enumerate(ticks) if char == "╷"} == ends
 
 
-def test_a_case_that_is_host_bound_and_numpys_failure_say_so() -> None:
-    failure = Failure(case=NUMPY, remark=told("Out of memory.", "Smaller."))
-    broken = CaseState(NUMPY, status="failed", failure=failure)
-    _, truth, numpy, _ = drawn(done(JIT, flops_per_second=None), broken)
-    assert "host-bound: no rate" in truth
-    assert numpy.split() == ["NumPy", "failed"]
+# The clocks of a case.
+
+PHASES = Phases(
+    transfer=1.3e-3,
+    trace=0.9e-3,
+    lower=3.1e-3,
+    compile=0.344,
+    first_call=1.1e-3,
+    fetch=18e-3,
+)
+CLOCKS: dict[str, tuple[Any, ...]] = {
+    "all, too far apart for one unit": (PHASES, summary(56e-6), summary(812e-6), 79e-5),
+    "digits that the interval does not support": (
+        PHASES,
+        None,
+        wide(812e-6, 700e-6, 900e-6),
+        None,
+    ),
+    "few": (Phases(transfer=1e-3), None, summary(1e-3), None),
+    "none": (Phases(), None, None, None),
+}
+
+
+def test_every_clock_has_a_row_and_the_longer_it_is_the_longer_is_its_bar() -> None:
+    lines = []
+    for name, clocks in CLOCKS.items():
+        lines += [f"# {name}", *(marked(line).rstrip() for line in bars(*clocks, 48))]
+        for width in range(1, 100, 7):
+            assert max(len(plain(line)) for line in bars(*clocks, width)) <= width
+    first = bars(*CLOCKS["few"], 48, zero_copy=True)[LABELS.index("transfer")]
+    check_frozen(DOCUMENTS / "phases.txt", "\n".join([*lines, marked(first)]) + "\n")

@@ -1,14 +1,15 @@
-"""Which picture a view of a run has, and the words where there is none."""
+"""Which picture a view of a run has, the words where there is none, and its key."""
 
 from __future__ import annotations
 
-import msgspec
-import pytest
 from msgspec.structs import replace
 
-from jaxtui.core.state import CaseState, Job, State
-from jaxtui.features.bench.curves import Metric
-from jaxtui.features.bench.views import View, plot
+from jaxtui.core.model import Peak
+from jaxtui.core.state import CaseState, State
+from jaxtui.features.bench.choices import next_picture, view_of
+from jaxtui.features.bench.views import plot
+from jaxtui.ui.app.state import State as AppState
+from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.ui.making import (
     COLORS,
     FAILED,
@@ -16,59 +17,67 @@ from tests.ui.making import (
     NUMPY,
     SIZES,
     at_size,
+    done,
     over_sizes,
     run_of,
 )
 
 WAITING = run_of(*(CaseState(at_size(JIT, size)) for size in SIZES))
+ON_TWO = (CaseState(replace(JIT, device=name)) for name in ("tpu:0", "tpu:1"))
+
+RUNS = {
+    "waiting": WAITING,
+    "in its first call": run_of(CaseState(JIT, status="running", doing="first_call")),
+    "failed": run_of(FAILED),
+    "cancelled": replace(WAITING, outcome="cancelled"),
+    "without NumPy and peak": over_sizes(JIT, peak=None, flops_per_second=None),
+    "over sizes": over_sizes(NUMPY, JIT),
+    "on two devices": run_of(*ON_TWO),
+}
+VIEWS = {
+    "live": {},
+    "histogram": {},
+    "roofline": {},
+    "sweep": {},
+    "numpy": {"metric": "numpy"},
+    "peak": {"metric": "peak"},
+    "flops": {"metric": "flops"},
+}
 
 
-@pytest.mark.parametrize(
-    ("run", "wanted", "said"),
-    [
-        (WAITING, ("live",), "No timed call of matmul"),
-        (
-            WAITING,
-            ("histogram",),
-            "No timed call of matmul",
-        ),
-        (WAITING, ("sweep",), "No timed call yet."),
-        (WAITING, ("roofline",), "z measures the roofs of tpu:0"),
-        (run_of(FAILED), ("live",), "No room. Smaller."),
-        (run_of(FAILED), ("sweep",), "Every case failed"),
-        (
-            replace(WAITING, outcome="cancelled"),
-            ("sweep",),
-            "Stopped before the first",
-        ),
-        (over_sizes(JIT, peak=None), ("sweep", "numpy"), "Add mode numpy."),
-        (
-            over_sizes(JIT, peak=None),
-            ("sweep", "peak"),
-            "No published peak for this device",
-        ),
-    ],
-)
-def test_where_there_is_no_picture_there_are_words(
-    run: Job, wanted: tuple[View, Metric], said: str
-) -> None:
-    view, *metric = wanted
-    _, picture, why = plot(State(jobs={"bench": run}), 0, view, COLORS, *metric)
-    assert picture is None
-    assert said in why
-
-
-def test_each_view_has_its_picture_and_title() -> None:
-    state = State(jobs={"bench": over_sizes(NUMPY, JIT)})
-    titles = {}
-    for view in ("live", "sweep", "histogram"):
-        titles[view], picture, _ = plot(state, 1, view, COLORS)
-        assert (picture is not None) == (view == "sweep"), "no calls were kept"
-    assert titles["live"].endswith("· matmul 256 jit")
-    assert titles["histogram"].endswith("· matmul 256 jit")
-    assert "time per call over size" in titles["sweep"]
+def test_each_view_has_its_picture_and_title_or_words() -> None:
+    lines = []
+    for name, run in RUNS.items():
+        state = State(jobs={"bench": run})
+        lines.append(f"# {name}")
+        for view, metric in VIEWS.items():
+            kind = "sweep" if metric else view
+            title, picture, why = plot(
+                state, len(run.cases) > 1, kind, COLORS, **metric
+            )
+            drawn = "a picture" if picture else why
+            lines.append(f"{view}: {title}\n    {drawn}".replace("\n\n", "\n    "))
+    check_frozen(DOCUMENTS / "views.txt", "\n".join(lines) + "\n")
     assert plot(State(), 0, "live", COLORS) == ("", None, "")
-    # The roofline is that of the selected case's device.
-    cases = [msgspec.structs.replace(JIT, device=name) for name in ("tpu:0", "tpu:1")]
-    state = State(jobs={"bench": run_of(*map(CaseState, cases))})
-    assert plot(state, 1, "roofline", COLORS)[0] == "roofline of tpu:1"
+
+
+def test_pictures_go_round_and_curves_need_several_sizes() -> None:
+    peak = Peak(flops_per_second=1e13, bytes_per_second=None, source="a data sheet")
+    ran = over_sizes(JIT, flops_per_second=1e12, peak=peak)
+    state = AppState(jobs={"bench": ran})
+    seen = []
+    for _ in range(8):
+        seen.append((view_of(state), state.metric))
+        view, metric = next_picture(state)
+        state = replace(state, view=view, metric=metric)
+    metrics = ("time", "flops", "peak", "numpy")
+    others = ("histogram", "roofline", "live", "sweep")
+    assert seen == [("sweep", x) for x in metrics] + [(x, "time") for x in others]
+    # No empty plot in between where no peak is published; a metric that an earlier run
+    # had is left.
+    unknown = AppState(jobs={"bench": over_sizes(JIT, peak=None)}, metric="flops")
+    assert next_picture(unknown) == ("sweep", "numpy")
+    assert next_picture(replace(unknown, metric="peak")) == ("sweep", "flops")
+    one = AppState(jobs={"bench": run_of(done(JIT))}, view="sweep")
+    assert view_of(one) == "live"
+    assert next_picture(replace(one, view="live")) == ("histogram", "time")
