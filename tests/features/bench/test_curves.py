@@ -18,7 +18,6 @@ from jaxtui.features.bench.figures import share_of_peak
 from jaxtui.ui.plot import SERIES, Picture
 from tests import records
 from tests.fake_engine import measurement, summary
-from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.ui.making import (
     COLORS,
     FAILED,
@@ -87,7 +86,7 @@ def reduced(size: int, bus: float) -> CaseState:
 WIDE = changed(summary(1e-3), ci_low=0.5e-3, ci_high=4e-3)
 RUN = sweep(384.0)
 *MOST_OF_IT, LAST = RUN.cases
-RUNS = {
+SWEEPS = {
     "with rates": rated(
         {"flops_per_second": 5e8, "bytes_per_second": 1e8},
         flops_per_second=2e9,
@@ -124,28 +123,6 @@ RUNS = {
 RATED = ("with rates", "with wide intervals", "collectives")
 
 
-def test_curves_their_intervals_and_where_they_cross() -> None:
-    lines = []
-    for name, run in RUNS.items():
-        for metric in METRICS if name in RATED else ("time", "numpy"):
-            drawn = curves.picture(run, metric, COLORS)
-            if drawn is None:
-                continue
-            lines.append(f"# {name}, {metric}: {drawn.title}")
-            for one in drawn.series:
-                spans = " ".join(
-                    f"{low:.3g}–{high:.3g}" for low, high in one.spans or ()
-                )
-                values = " ".join(f"{y:.3g}" for y in one.y)
-                lines.append(f"  {one.label} {one.color}: {values}  {spans}".rstrip())
-            lines += [f"  at {mark.at:.4g}: {mark.label}" for mark in drawn.marks]
-            lines.append(
-                f"  {drawn.draw(100, 9, color=False, cursor=1).splitlines()[0]}"
-            )
-    check_frozen(DOCUMENTS / "curves.txt", "\n".join(lines) + "\n")
-    assert "┃" in picture_of(RUNS["with wide intervals"]).draw(60, 16)
-
-
 @pytest.mark.parametrize(
     ("flops", "moved", "share"),
     [
@@ -160,6 +137,10 @@ def test_no_share_is_far_beyond_its_peak(flops, moved, share) -> None:
     peak = Peak(flops_per_second=100, bytes_per_second=100, source="a datasheet")
     case = done(JIT, peak=peak, flops_per_second=flops, bytes_per_second=moved)
     assert share_of_peak(case.measurement) == share
+
+
+def test_intervals_are_drawn() -> None:
+    assert "┃" in picture_of(SWEEPS["with wide intervals"]).draw(60, 16)
 
 
 def test_there_are_not_too_many_crossings() -> None:

@@ -34,9 +34,8 @@ from jaxtui.features.bench.spreadsheet import as_csv
 from jaxtui.ui.app import status
 from jaxtui.ui.app.state import EMPTY
 from jaxtui.ui.documents import encode, notes
-from jaxtui.ui.report import Column, fitting, terminal
+from jaxtui.ui.report import fitting
 from tests import records
-from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.records import measurement, summary, told
 from tests.ui.making import JIT, NUMPY, done, over_sizes, run_of
 
@@ -135,28 +134,6 @@ RUNS = {
     ),
     "one device lags": run_of(*LAGGING),
 }
-
-
-def shown(columns: list[Column]) -> list[str]:
-    """A table with the roles of its spans."""
-    lines = []
-    for row in range(len(columns[0].cells)):
-        texts = []
-        for cell in (column.cells[row] for column in columns):
-            spans = cell if isinstance(cell, tuple) else ()
-            texts += ["".join(f"{x.text}‹{x.role}›" for x in spans) or str(cell or "")]
-        lines.append(" | ".join(texts))
-    return [" | ".join(column.head for column in columns), *lines]
-
-
-def test_tables_notes_and_headlines() -> None:
-    lines = []
-    for name, run in RUNS.items():
-        told = terminal(bench.report(run, full=False), 100)
-        columns = bench.result_columns(run, room=8, swept=run)
-        on_screen = shown([column for column, _ in fitting(columns, 76)])
-        lines += [f"# {name}", told, "on a screen:", *on_screen, ""]
-    check_frozen(DOCUMENTS / "bench_tables.txt", "\n".join(lines))
 
 
 @pytest.mark.parametrize("width", [20, 40, 56, 76, 116])

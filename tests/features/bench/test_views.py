@@ -5,13 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from jaxtui.core.model import Peak
-from jaxtui.core.state import CaseState, State
+from jaxtui.core.state import CaseState
 from jaxtui.features.bench.choices import next_picture, view_of
-from jaxtui.features.bench.views import plot
 from jaxtui.ui.app.state import State as AppState
-from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.ui.making import (
-    COLORS,
     FAILED,
     JIT,
     NUMPY,
@@ -25,7 +22,7 @@ from tests.ui.making import (
 WAITING = run_of(*(CaseState(at_size(JIT, size)) for size in SIZES))
 ON_TWO = (CaseState(replace(JIT, device=name)) for name in ("tpu:0", "tpu:1"))
 
-RUNS = {
+VIEWED = {
     "waiting": WAITING,
     "in its first call": run_of(CaseState(JIT, status="running", doing="first_call")),
     "failed": run_of(FAILED),
@@ -43,22 +40,6 @@ VIEWS = {
     "peak": {"metric": "peak"},
     "flops": {"metric": "flops"},
 }
-
-
-def test_each_view_has_its_picture_and_title_or_words() -> None:
-    lines = []
-    for name, run in RUNS.items():
-        state = State(jobs={"bench": run})
-        lines.append(f"# {name}")
-        for view, metric in VIEWS.items():
-            kind = "sweep" if metric else view
-            title, picture, why = plot(
-                state, len(run.cases) > 1, kind, COLORS, **metric
-            )
-            drawn = "a picture" if picture else why
-            lines.append(f"{view}: {title}\n    {drawn}".replace("\n\n", "\n    "))
-    check_frozen(DOCUMENTS / "views.txt", "\n".join(lines) + "\n")
-    assert plot(State(), 0, "live", COLORS) == ("", None, "")
 
 
 def test_pictures_go_round_and_curves_need_several_sizes() -> None:

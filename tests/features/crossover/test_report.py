@@ -16,7 +16,6 @@ from jaxtui.features.crossover.report import report
 from jaxtui.ui.report import terminal
 from tests.core.figures import JIT, NUMPY, case, crowded, measurement
 from tests.features.crossover.crossing import found, state_of
-from tests.golden.test_documents import DOCUMENTS, check_frozen
 
 EAGER, BFLOAT16, HALVES = case("eager"), case(dtype="bfloat16"), (16, 64)
 LONG = (
@@ -59,7 +58,7 @@ def noted(*places: int) -> Crossover:
     return result(replace(state, jobs={"bench": job}), complete=True)
 
 
-SEEN = {
+SEARCHES = {
     "they cross": crossover(),
     "they do not": crossover(sizes=HALVES),
     "cancelled": crossover(sizes=HALVES, ending="cancelled"),
@@ -77,18 +76,6 @@ SEEN = {
     "busy at all": noted(0, 1, 2, 3),
     "before the first": result(State(), complete=False),
 }
-
-
-def test_what_is_said_agrees_with_the_rows() -> None:
-    lines = []
-    for name, seen in SEEN.items():
-        told = report(seen, State())
-        marks = (
-            [mark.label for mark in told.picture.marks] if told.picture else ["none"]
-        )
-        lines += [f"# {name}", told.title, f"picture: {', '.join(marks)}"]
-        lines += ["", terminal(replace(told, picture=None), 80), ""]
-    check_frozen(DOCUMENTS / "crossovers.txt", "\n".join(lines))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from jaxtui.core.model import ITEMSIZE, CollectiveRates, Remark
 from jaxtui.core.model.roofs import MissingRoof, RoofDtype
@@ -25,7 +24,6 @@ from tests.core.figures import (
     measured,
     roofs,
 )
-from tests.golden.test_documents import DOCUMENTS, check_frozen
 
 CPU, CACHE = roofs(), roofs(cache=2**25)
 HIGHEST = RoofDtype(dtype="float32", precision="highest")
@@ -41,12 +39,13 @@ WIDE = roofs(bandwidth(20e9, ci_low=9e9, ci_high=38e9))
 BOTH = roofs(bandwidth(), compute(), compute(400e9, of=BFLOAT16))
 FLOPS, PRECISE = {"flops": 1e9}, {"flops": 1e9, "precision": "highest"}
 MOVES, NOTHING = {"flops": None}, {"flops": None, "bytes": None}
-LINK = CollectiveRates(
+RATES = CollectiveRates(
     participants=4,
     algorithm_bytes_per_second=1e9,
     bus_bytes_per_second=1.5e9,
     wrong=0,
 )
+LINK = records.measurement(records.case(), collective=RATES)
 
 
 def noted(*flags: str) -> dict[str, Any]:
@@ -95,19 +94,7 @@ PLACES: dict[str, tuple[dict[str, Any], Any]] = {
 }
 
 
-def test_a_case_has_its_place_or_the_reason_why_not() -> None:
-    lines = []
-    for name, (facts, under) in PLACES.items():
-        own = {"multiplies": "bfloat16"} if facts.get("dtype") == "" else {}
-        at = place(replace(measured(**facts), **own), under)
-        share = [f"{100 * at.rate / at.limit:.1f} %"] if at.limit and at.rate else []
-        shown = [] if at.share is None else ["shown"]
-        doubt = ["uncertain"] * at.uncertain
-        words = [at.code, at.bound or "no bound", *share, *shown, *doubt]
-        lines.append(f"{name}: {', '.join(words)}\n    {at.verdict}\n")
-    link = place(records.measurement(records.case(), collective=LINK), CPU)
-    lines.append(f"a link: {link.code}, {link.bound}\n")
-    check_frozen(DOCUMENTS / "roofline_places.txt", "".join(lines))
+def test_the_ridge_is_where_both_allow_the_same() -> None:
     assert ridge(compute(), bandwidth()) == 12.5
 
 

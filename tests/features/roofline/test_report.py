@@ -32,7 +32,7 @@ from jaxtui.features.roofline.judge import device_of, place, roofs_of, work_for
 from jaxtui.features.roofline.messages import Place
 from jaxtui.features.roofline.picture import letters, picture
 from jaxtui.features.roofline.report import report, result
-from jaxtui.features.roofline.screen import columns, is_measured, message, statements
+from jaxtui.features.roofline.screen import columns, is_measured, message
 from jaxtui.ui.plot import SERIES, Picture
 from jaxtui.ui.report import terminal
 from tests import records
@@ -47,7 +47,6 @@ from tests.core.figures import (
     roofs,
 )
 from tests.fake_engine import HOST, OPS, cpu_devices, tpu_devices
-from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.records import told
 
 COMPLETE, STOPPED, CRASHED = (
@@ -181,7 +180,7 @@ def under(*cases: CaseState, limits: RoofsMeasured = LIMITS, **more: Any) -> Sta
 
 ON_TPU = timed(1e12, one=case("tpu:0", "bfloat16")), timed(1e12, one=case("host"))
 NO_ROOM = Failure(case=case(), remark=told("No memory."))
-SEEN = {
+UNDER = {
     "memory limits": under(timed()),
     "memory limits in the cache": under(timed(), limits=CACHED),
     "far below": under(timed(0.1 * 20e9 / 6)),
@@ -206,21 +205,9 @@ SEEN = {
 }
 
 
-def test_rows_notes_and_headline() -> None:
-    lines = []
-    for name, state in SEEN.items():
-        told = replace(report(result(state, True), state), picture=None)
-        lines += [f"# {name}", told.title, terminal(told, 88), "selected:"]
-        for index in range(len(state.run.cases)):
-            notes = statements(state, index)
-            lines += [f"  {x.remark.code}: {x.remark.text} {x.about}" for x in notes]
-        lines.append("")
-    check_frozen(DOCUMENTS / "rooflines.txt", "\n".join(lines))
-
-
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_report_fits_its_width_and_keeps_what_matters(width: int) -> None:
-    for state in SEEN.values():
+    for state in UNDER.values():
         shown = terminal(report(result(state, True), state), width).splitlines()
         assert max(map(len, shown)) <= width
     state = under(timed(), timed(), limits=roofs(MEMORY, ARITHMETIC, cache=2**25))

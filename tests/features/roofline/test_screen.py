@@ -68,9 +68,7 @@ async def until_tabs_say(
     pilot: Pilot[None], app: JaxtuiApp, said: str, tabs: tuple[str, ...]
 ) -> None:
     """The message line of these tabs has this text; it is empty on the others."""
-    for key, tab in zip(
-        "1342", ("devices", "learn", "history", "bench"), strict=True
-    ):
+    for key, tab in zip("1342", ("devices", "learn", "history", "bench"), strict=True):
         await pilot.press(key)
         await until(pilot, lambda tab=tab: app.tab == tab)
         wanted = said if tab in tabs else ""
