@@ -1,142 +1,181 @@
-"""The report of a profile, its files, and its difference from another one."""
+"""What a profile says, as ``reports.txt`` holds it: by every key, and beside another.
+
+With ``JAXTUI_GOLDEN=write`` in the environment it is written instead of compared with.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, get_args
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
-from jaxtui.core.model import SelectionError
-from jaxtui.core.model.profile import Frame, Transfer
+from jaxtui.core.model import Remark, SelectionError
+from jaxtui.core.model.profile import Activity, Compile, Frame, Profile, Transfer
+from jaxtui.features.profile import judge
 from jaxtui.features.profile import report as profile
-from jaxtui.features.profile.judge import By
+from jaxtui.features.profile.judge import KEYS, By, Spent
 from jaxtui.features.profile.report import document
 from jaxtui.features.profile.report.difference import difference
 from jaxtui.features.profile.report.flame import flame
 from jaxtui.ui.documents import encode
-from jaxtui.ui.report import Rows, as_text
+from jaxtui.ui.report import Report, terminal
+from tests.golden.test_documents import check_frozen
 from tests.records import FRAMES, gap, kernel, profiled
 
-DOT = kernel("dot.1", 4e-3, 6e-3, flops=8e6, bytes=1e6)
+DOT = kernel("dot.1", 4e-3, 6e-3, flops=8e6, bytes=1e6, category="dot", count=2.0)
 FUSED = kernel("fusion.2", 2e-3, 2e-3, stacks=((0, 1, 2), (3, 1, 2)))
 COPY = kernel("copy.3", 1e-3, 1e-3, stacks=((),), kind="copy")
+REDUCED = kernel(
+    "all-reduce.3", 1e-3, 1e-3, stacks=((),), kind="collective", hidden_seconds=3e-3
+)
+FULL = kernel("dot.1", 10e-3, 10e-3)
+SLOW = replace(DOT, flops_per_second=4e9)
+FAST = replace(DOT, name="dot.9", flops_per_second=16e9)
 FOUND = profiled(DOT, FUSED, COPY, gaps=(gap(2e-3),))
+HOST = (Activity(name="PjitFunction(loss)", seconds=1e-3),)
+COMPILED = (Compile(function="loss", seconds=0.2, compile_seconds=0.1),)
+CORES = {"used_cores": 0.9, "cores": 2, "by": "others"}
+BUSY = (Remark("contended", CORES, severity="warning"),)
+MOVED = (Transfer(name="H2D", count=3, bytes=2048.0, seconds=1e-3),)
+SLOWER = profiled(kernel("dot.1", 7.5e-3, 7.5e-3), FUSED)
 
 
-def cells(table: Rows, head: str) -> list[str]:
-    (column,) = (each for each in table.columns if each.head == head)
-    return [as_text(cell).plain for cell in column.cells]
+def roof(flops: float | None, moved: float | None) -> Profile:
+    """A kernel of 4 ms below peaks of 1 TFLOP/s and 1 TB/s."""
+    peak = 1e12 if flops else None
+    of = kernel("dot.1", 4e-3, 4e-3, flops=flops, bytes=moved, flops_per_second=peak)
+    return profiled(of, bytes_per_second=1e12)
 
 
-def main(by: By, most: int = 15) -> Rows:
-    return profile.report(FOUND, by, most=most).tables[1]
+PROFILES: dict[str, tuple[Profile, dict[str, Any]]] = {
+    **{f"by {by}": (FOUND, {"by": by}) for by in KEYS},
+    "cut": (FOUND, {"by": "op", "most": 1}),
+    "collectives": (profiled(DOT, FUSED, REDUCED), {}),
+    "a function that calls itself": (
+        profiled(kernel("dot.9", 1e-3, 1e-3, stacks=((0, 3, 1, 2),))),
+        {"by": "function"},
+    ),
+    "one name in two programs": (
+        profiled(DOT, kernel("dot.1", 1e-3, 1e-3, program="jit_init(2)")),
+        {"by": "op"},
+    ),
+    "most has no line": (profiled(DOT, kernel("copy.1", 9e-3, 9e-3, stacks=((),))), {}),
+    "a wait": (profiled(DOT, gaps=(gap(4e-3, host=HOST),)), {}),
+    "a wait, disturbed": (profiled(DOT, gaps=(gap(4e-3),), notes=BUSY), {}),
+    "no wait": (profiled(FULL, gaps=(gap(1e-6),)), {}),
+    "compiles": (profiled(DOT, FUSED, compiles=COMPILED), {}),
+    "dear to profile": (profiled(DOT, unprofiled_seconds=2e-3), {}),
+    "cheap to profile": (profiled(DOT, unprofiled_seconds=9e-3), {}),
+    "transfers": (profiled(DOT, transfers=MOVED), {}),
+    "two devices": (profiled(DOT, devices=("cpu:0", "cpu:1")), {}),
+    "below the memory": (profiled(DOT, bytes_per_second=8e8), {}),
+    # Each kernel has the peak of what it multiplies.
+    "two peaks": (profiled(SLOW, FAST), {"by": "category"}),
+    # No kernel is far beyond its roof.
+    **{
+        f"{flops} FLOP, {moved} bytes": (roof(flops, moved), {"by": "op"})
+        for flops, moved in (
+            *((3.2e9, 1e6), (4.12e9, 1e6), (8e9, 1e6)),
+            *((1e6, 3e9), (1e6, 8e9), (None, None)),
+        )
+    },
+}
 
 
-def test_what_is_cut_is_a_row() -> None:
-    cut = main("op", most=1)
-    keys = cells(cut, "op")
-    assert (keys[0], keys[1]) == ("dot.1", "idle")
-    assert keys[2].startswith("2 ")
-    assert float(cells(cut, "ms")[2]) == pytest.approx(3.0)
+def text(report: Report) -> str:
+    return terminal(report, 100, colour=False, full=True)
+
+
+def reports() -> Iterator[str]:
+    for name, (of, how) in PROFILES.items():
+        yield f"== {name}: {judge.best_key(of)}"
+        yield text(profile.report(of, **how))
+    for width in (10, 60):
+        yield from (part.markup for part in profile.step_bar(FOUND, width))
+
+
+def files() -> Iterator[str]:
+    yield f"== as a table\n{document.as_csv(FOUND, 'line')}"
+    yield f"== as a flame\n{flame(FOUND)}"
+    before, after = document.document(FOUND, ""), document.document(SLOWER, "")
+    for by in get_args(By):
+        yield f"== slower, by {by}"
+        yield text(difference(before, after, by))
+
+
+def test_what_a_profile_says_is_as_it_was() -> None:
+    said = "\n".join([*reports(), *files()])
+    lines = "".join(f"{line.rstrip()}\n" for line in said.splitlines())
+    check_frozen(Path(__file__).with_name("reports.txt"), lines)
+
+
+@pytest.mark.parametrize("by", KEYS)
+def test_every_key_adds_up_to_the_busy_time(by: By) -> None:
+    found = profiled(DOT, FUSED, REDUCED)
+    rows = judge.rows(found, by)
+    assert sum(row.seconds for row in rows) == pytest.approx(found.busy_seconds)
+    seconds = [row.seconds for row in rows]
+    assert seconds == sorted(seconds, reverse=True)
+
+
+def test_a_line_takes_at_most_all_that_its_kernels_do() -> None:
+    for row in judge.rows(profiled(DOT, FUSED), "line"):
+        whole = sum({each.name: each.self_seconds for each in row.kernels}.values())
+        assert row.most_seconds == pytest.approx(whole)
+        assert (row.most_seconds > 1.001 * row.seconds) == row.shared
 
 
 def test_a_line_stands_with_its_code(tmp_path: Path) -> None:
     file = tmp_path / "train.py"
     file.write_text("import jax\n    y = x @ w  \n")
     frames = (Frame(file=str(file), line=2, function="f"), *FRAMES[1:])
-    found = profiled(DOT, frames=frames)
-    assert cells(profile.report(found, "line").tables[1], "line")[0].endswith(
-        "y = x @ w"
-    )
+    assert "y = x @ w" in text(profile.report(profiled(DOT, frames=frames), "line"))
     for gone in (Frame(file=str(file), line=9, function="f"), FRAMES[0]):
         assert profile.code(gone) == ""
 
 
-@pytest.mark.parametrize(
-    ("flops", "moved", "expected"),
-    [
-        (3.2e9, 1e6, "80 % compute"),
-        (4.12e9, 1e6, "103 % compute"),
-        (8e9, 1e6, "impossible"),
-        (1e6, 3e9, "75 % memory"),
-        (1e6, 8e9, "from cache"),
-        (None, None, ""),
-    ],
-)
-def test_no_kernel_is_far_beyond_its_roof(
-    flops: float | None, moved: float | None, expected: str
-) -> None:
-    peak = 1e12 if flops else None
-    of = kernel("dot.1", 4e-3, 4e-3, flops=flops, bytes=moved, flops_per_second=peak)
-    found = profiled(of, bytes_per_second=1e12)
-    table = profile.report(found, "op").tables[1]
-    shown = [each for each in table.columns if each.head == "of roof"]
-    assert [as_text(each.cells[0]).plain for each in shown] == [expected] * bool(
-        expected
-    )
-
-
-def test_waits_and_transfers_are_told() -> None:
-    heads = [table.columns[0].head for table in profile.report(FOUND).tables]
-    assert heads == ["", "line", "wait"]
-    busy = kernel("dot.1", 10e-3, 10e-3)
-    found = profiled(busy, gaps=(gap(1e-6),))
-    assert len(profile.report(found).tables) == 2
-
-    moved = Transfer(name="H2D", count=3, bytes=2048.0, seconds=1e-3)
-    table = profile.report(profiled(DOT, transfers=(moved,))).tables[-1]
-    assert cells(table, "count") == ["3"]
-
-
-# Documents.
-
-
-def test_a_table_to_take_away_is_in_base_units() -> None:
-    rows = list(csv.DictReader(io.StringIO(document.as_csv(FOUND, "line"))))
-    assert sum(float(row["self_seconds"]) for row in rows) == pytest.approx(10e-3)
-    assert rows[0]["file"] == "/home/ada/train.py"
-    assert rows[-1]["key"] == "idle"
-
-
-def test_the_flame_is_as_wide_as_the_time() -> None:
-    drawn = flame(FOUND)
-    tree = ElementTree.fromstring(drawn)
-    boxes = tree.findall("{http://www.w3.org/2000/svg}g")
-    titles = [box[0].text or "" for box in boxes]
-    wide = {
-        title.partition(" ")[0]: float(box[1].attrib["width"])
-        for title, box in zip(titles, boxes, strict=True)
-    }
-    assert wide["step:13"] == pytest.approx(1200 * 7 / 8, abs=1)
-    assert wide["copy.3"] == pytest.approx(1200 / 8, abs=1)
-    # What comes from outside is text.
+def test_what_comes_from_outside_is_text_in_a_flame() -> None:
     frames = (Frame(file="<b>&.py", line=1, function="\x1b[2J<script>"), *FRAMES[1:])
     drawn = flame(profiled(DOT, frames=frames, source="a<b"))
     assert ElementTree.fromstring(drawn) is not None
     assert "\x1b" not in drawn
 
 
-# Difference.
-
-
-def test_what_became_slower_comes_first(tmp_path: Path) -> None:
-    slower = profiled(kernel("dot.1", 7.5e-3, 7.5e-3), FUSED)
-    before, after = document.document(FOUND, ""), document.document(slower, "")
-    table = difference(before, after, "line").tables[0]
-    keys = cells(table, "line")
-    assert keys[0] == "train.py:4"
-    assert set(keys[1:]) == {"train.py:5", profile.NO_LINE, "idle"}
-    assert cells(table, "change")[0].startswith("+2")
-    file = tmp_path / "before.json"
-    file.write_bytes(encode(before))
-    assert document.read(file).rows == before.rows
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        (
+            [Spent("a", 1.0), Spent("b", 2.0), Spent("b", 1.0)],
+            [Spent("b", 1.0), Spent("c", 0.5)],
+            [("b", -2.0, True), ("a", -1.0, True), ("c", 0.5, True)],
+        ),
+        # What may be chance comes last.
+        (
+            [Spent("steady", 1.0, 1e-4), Spent("shaky", 1.0, 0.25)],
+            [Spent("steady", 1.5, 1e-4), Spent("shaky", 2.0, 0.25)],
+            [("steady", 0.5, True), ("shaky", 1.0, False)],
+        ),
+    ],
+)
+def test_changes_are_ordered_by_their_size(
+    before: list[Spent], after: list[Spent], changes: list[tuple[str, float, bool]]
+) -> None:
+    found = judge.changes(before, after)
+    assert [(each.key, each.seconds, each.is_seen) for each in found] == changes
 
 
 WRITTEN = encode(document.document(FOUND, ""))
+
+
+def test_a_document_is_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "before.json"
+    file.write_bytes(WRITTEN)
+    assert document.read(file).rows == document.document(FOUND, "").rows
 
 
 @pytest.mark.parametrize(
@@ -159,7 +198,6 @@ def test_another_file_is_no_profile(content: bytes, tmp_path: Path) -> None:
     assert content != WRITTEN
     file = tmp_path / "other.json"
     file.write_bytes(content)
-    with pytest.raises(SelectionError):
-        document.read(file)
-    with pytest.raises(SelectionError):
-        document.read(tmp_path / "nothing.json")
+    for path in (file, tmp_path / "nothing.json"):
+        with pytest.raises(SelectionError):
+            document.read(path)
