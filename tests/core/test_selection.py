@@ -145,9 +145,8 @@ def test_what_selects_nothing_is_refused_with_its_reason(
 
 @pytest.mark.parametrize("text", ["8,8", "f7[8]", "f32[0]", "f32[8,8]@x,x"])
 def test_an_argument_that_makes_no_sense_is_refused(text: str) -> None:
-    with pytest.raises(SelectionError) as refused:
+    with pytest.raises(SelectionError, match="is not an argument"):
         selection.parse_arguments([text])
-    assert f'"{text}" is not an argument' in str(refused.value)
 
 
 @given(st.text(max_size=30) | st.text("0123456789kKmMgGe+.,- ", max_size=20))

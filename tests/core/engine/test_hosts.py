@@ -51,6 +51,11 @@ def never():
     return False
 
 
+def measure(work, stop, pace, of=None):
+    for index, each in enumerate(work.cases):
+        yield CaseMeasured(index=index, measurement=records.measurement(of or each))
+
+
 class Group:
     """Three processes with two devices each."""
 
@@ -116,14 +121,7 @@ def test_the_devices_of_all_are_usable_in_their_order():
         names = [each.name for each in devices]
         assert names[:2] + names[4:] == ["cpu:0", "cpu:1", "cpu:4096", "cpu:4097"]
         assert all(each.addressable for each in devices)
-        assert [each.hostname for each in devices] == [
-            "h0",
-            "h0",
-            "h1",
-            "h1",
-            "h2",
-            "h2",
-        ]
+        assert " ".join(each.hostname for each in devices) == "h0 h0 h1 h1 h2 h2"
     devices, hosts = known[0]
     # Of each device what its own process says of it.
     assert [each.memory["bytes_limit"] for each in devices] == [0, 0, 1, 1, 2, 2]
@@ -136,22 +134,15 @@ def test_each_case_is_timed_by_its_process_and_all_know_what_came_of_it():
     experiment = Experiment(cases=tuple(map(case, names)))
     results = group.run(experiment)
     for events in results:
-        assert isinstance(events[0], RunStarted)
         assert events[0].cases == experiment.cases
-        assert isinstance(events[-1], RunFinished)
         assert events[-1].outcome == "complete"
         measured = {
-            event.index: event.measurement.case.device
-            for event in events
-            if isinstance(event, CaseMeasured)
-        }
-        assert measured == dict(enumerate(names))
-        hosts = {
-            each.index: each.measurement.hostname
+            each.index: (each.measurement.case.device, each.measurement.hostname)
             for each in events
             if isinstance(each, CaseMeasured)
         }
-        assert hosts == {0: "h2", 1: "h0", 2: "h1", 3: "h0"}
+        hosts = ("h2", "h0", "h1", "h0")
+        assert measured == dict(enumerate(zip(names, hosts, strict=True)))
     # Whoever concludes something concludes it from the same, in the same order.
     assert outcomes(results[0]) == outcomes(results[1]) == outcomes(results[2])
     assert sorted(process for process, _ in group.works) == [0, 1, 2]
@@ -167,14 +158,16 @@ def test_a_typed_budget_is_shared_by_those_that_share_a_machine():
 
 
 def test_what_several_do_in_step_is_done_by_them_alone_after_all_else():
+    """A mistake elsewhere costs its cases alone."""
     group = Group()
     both = case("cpu:0-1,4096", "all_reduce")
-    results = group.run(Experiment(cases=(both, case("cpu:2048"))))
-    order = [process for process, _ in group.works]
-    assert order[0] == 1
-    assert sorted(order[1:]) == [0, 2]
+    results = group.run(Experiment(cases=(both, case("cpu:2048", "raise"))))
+    first, *others = [process for process, _ in group.works]
+    assert (first, sorted(others)) == (1, [0, 2])
     for events in results:
-        assert sorted(each.index for each in outcomes(events)) == [0, 1]
+        measured, failed = sorted(outcomes(events), key=lambda each: each.index)
+        assert (failed.index, failed.failure.remark.code) == (1, "fault")
+        assert isinstance(measured, CaseMeasured)
 
 
 def test_a_check_is_that_of_each_host():
@@ -184,22 +177,11 @@ def test_a_check_is_that_of_each_host():
     check = Check(test="memory", devices=devices, budget_seconds=1.0)
     for events in group.run(check):
         done = [event.device for event in events if isinstance(event, CheckDone)]
-        assert sorted(done) == ["cpu:0", "cpu:2048", "cpu:2049"]
+        assert tuple(sorted(done)) == devices
         read = [each.reading.what for each in events if isinstance(each, CheckRead)]
         assert sorted(read) == ["chips", "chips of process 1"]
-    assert sorted((p, w.devices) for p, w in group.works) == [
-        (0, devices[:1]),
-        (1, devices[1:]),
-    ]
-
-
-def test_a_mistake_elsewhere_costs_its_cases_alone():
-    work = Experiment(cases=(case("cpu:2048", "raise"), case("cpu:0")))
-    for events in Group().run(work):
-        (failed,) = (event for event in events if isinstance(event, CaseFailed))
-        assert (failed.index, failed.failure.remark.code) == (0, "fault")
-        (measured,) = (event for event in events if isinstance(event, CaseMeasured))
-        assert measured.index == 1
+    works = sorted((process, work.devices) for process, work in group.works)
+    assert works == [(0, devices[:1]), (1, devices[1:])]
 
 
 def test_a_stop_of_the_first_ends_the_work_in_all():
@@ -247,12 +229,7 @@ def test_what_another_sends_is_of_a_case_that_is_its_own():
     group = Group()
     evil = case("cpu:2048", "/tmp/evil.py:f")
 
-    def here(process, work, stop, pace):
-        for index in range(len(work.cases)):
-            measured = records.measurement(evil)
-            yield CaseMeasured(index=index, measurement=measured)
-
-    group.here = here
+    group.here = lambda process, *rest: measure(*rest, of=evil)
     work = Experiment(cases=(case("cpu:0"), case("cpu:2048")))
     # One that claims the case of another is not heard.
     claim = CaseMeasured(index=0, measurement=records.measurement(evil))
@@ -275,12 +252,7 @@ def test_a_run_costs_so_many_messages():
             work = Experiment(cases=tuple(case(each.name) for each in every))
             assert hosts[process].agree(work) is None
 
-            def here(work, stop, pace):
-                for index, each in enumerate(work.cases):
-                    measured = records.measurement(each)
-                    yield CaseMeasured(index=index, measurement=measured)
-
-            return [*course.run(hosts[process], work, never, here)]
+            return [*course.run(hosts[process], work, never, measure)]
 
         all_events = at_once([partial(run, process) for process in range(processes)])
         assert all(events[-1].outcome == "complete" for events in all_events)

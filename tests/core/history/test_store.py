@@ -237,12 +237,8 @@ def test_a_history_of_the_version_before_is_taken_over_whole(history: History) -
         assert entry.host == msgspec.json.decode(host, type=Host)
         assert entry.device == msgspec.json.decode(device or "null", type=Device | None)
         assert entry.measurement == msgspec.json.decode(document, type=Measurement)
-        assert (
-            entry
-            in history.earlier([entry.measurement.case], entry.host.hostname)[
-                entry.measurement.case
-            ]
-        )
+        case = entry.measurement.case
+        assert entry in history.earlier([case], entry.host.hostname)[case]
     assert insert(history, HOST, DEVICE, measurement()) > max(row[0] for row in kept)
     assert history.delete(Filter(id=kept[0][0])) == 1
 
@@ -295,17 +291,32 @@ def another_program(path: Path) -> None:
     other.close()
 
 
+def of_a_newer_version(path: Path) -> None:
+    insert(History(path), HOST, DEVICE, measurement())
+    newer = sqlite3.connect(path)
+    newer.execute(f"PRAGMA user_version = {VERSION + 1}")
+    newer.close()
+
+
+NO_HISTORY = "damaged or not a history"
+
+
 @pytest.mark.parametrize(
-    "damage",
-    [lambda path: path.write_text(NONSENSE), overwritten, another_program],
+    ("damage", "why"),
+    [
+        (lambda path: path.write_text(NONSENSE), NO_HISTORY),
+        (overwritten, NO_HISTORY),
+        (another_program, NO_HISTORY),
+        (of_a_newer_version, "newer jaxtui"),
+    ],
 )
 def test_what_is_no_history_is_left_alone(
-    history: History, damage: Callable[[Path], object]
+    history: History, damage: Callable[[Path], object], why: str
 ) -> None:
     damage(history.path)
     content = history.path.read_bytes()
     for act in (history.page, lambda: insert(history, HOST, DEVICE, measurement())):
-        with pytest.raises(HistoryError, match="damaged or not a history"):
+        with pytest.raises(HistoryError, match=why):
             act()
     assert history.path.read_bytes() == content
 
@@ -326,18 +337,6 @@ def test_a_table_that_another_process_made_meanwhile_stays(
     )
     insert(history, HOST, DEVICE, measurement())
     assert history.count() == 2
-
-
-def test_a_newer_version_s_file_is_left_alone(history: History) -> None:
-    insert(history, HOST, DEVICE, measurement())
-    newer = sqlite3.connect(history.path)
-    newer.execute(f"PRAGMA user_version = {VERSION + 1}")
-    newer.close()
-    before = history.path.read_bytes()
-    for act in (history.page, lambda: insert(history, HOST, DEVICE, measurement())):
-        with pytest.raises(HistoryError, match="newer jaxtui"):
-            act()
-    assert history.path.read_bytes() == before
 
 
 # What cannot be written.
