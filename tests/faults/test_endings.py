@@ -31,23 +31,23 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="pipes of a size
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
+BENCH = ("bench", "long", "--size", "1..8", "--mode", "jit", "--python", FAKE_PYTHON)
+"""Four cases, and no end."""
+
+
 def test_a_closed_connection_leaves_a_bench_its_file_and_a_history_that_stays() -> None:
-    bench = Running(
-        *("bench", "matmul", "--size", "16,64,256", "--mode", "jit,numpy"),
-        *("--budget", "20", "--target", "1", "--export", "out.json"),
-    )
-    bench.until("at most 1")  # of 20 seconds
+    bench = Running(*BENCH, "--export", "out.json")
+    bench.until("turns")
     bench.hang_up()
     assert bench.process.wait(LIMIT_SECONDS) == 129
     found = json.loads(Path("out.json").read_text())
     assert not found["complete"]
-    assert {one["case"]["size"] for one in found["measurements"]} >= {16}
     kept = History().count()
-    assert kept >= 2
+    assert kept == len(found["measurements"]) > 0
 
     asked = pexpect.spawn(
         sys.executable,
-        ["-m", "jaxtui", "history", "matmul", "--delete"],
+        ["-m", "jaxtui", "history", "long", "--delete"],
         timeout=LIMIT_SECONDS,
     )
     asked.expect(r"for good. Go on\?")
@@ -60,10 +60,7 @@ def test_a_closed_connection_leaves_a_bench_its_file_and_a_history_that_stays() 
 
 
 def test_a_terminated_bench_prints_and_writes_what_had_arrived() -> None:
-    bench = Running(
-        *("bench", "long", "--size", "1..8", "--mode", "jit", "--no-history"),
-        *("--json", "--export", "out.csv", "--python", FAKE_PYTHON),
-    )
+    bench = Running(*BENCH, "--no-history", "--json", "--export", "out.csv")
     bench.until("turns")
     bench.signal(TERM)
     code, out = bench.ended()
