@@ -8,17 +8,11 @@ from typing import Any
 
 import pytest
 
-from jaxtui.core.model import (
-    CHECK_LEVELS,
-    ITEMSIZE,
-    CheckLevel,
-    Device,
-    Expected,
-    Precision,
-)
+from jaxtui.core.model import CHECK_LEVELS, ITEMSIZE, Device, Expected
 from jaxtui.features.bench.measure import rates
 from jaxtui.features.bench.measure.rates import Setting, last_cache_bytes
 from jaxtui.xla import peaks
+from tests.golden.test_documents import DOCUMENTS, check_frozen
 
 MIB, GIB = 2**20, 2**30
 
@@ -34,10 +28,53 @@ def described(kind: str, **attributes: str) -> Device:
     )
 
 
-KINDS = ("cpu", "TPU v4", "Tesla T4", "NVIDIA H200", "NVIDIA B200", "NVIDIA Quantum 1")
-CPU, TPU, T4, H200, B200, QUANTUM = map(described, KINDS)
+CPU, TPU, QUANTUM = map(described, ("cpu", "TPU v4", "NVIDIA Quantum 1"))
+KINDS = ("TPU v2", "TPU v3", "TPU v5 lite", "TPU v6 lite", "TPU7x", "TPU v99")
+KINDS += ("Tesla T4", "NVIDIA A100-SXM4-40GB", "NVIDIA H200", "NVIDIA B200")
+KINDS += ("AMD Instinct MI250X", "AMD Instinct MI300X")
+# A chip that the table lacks speaks for itself.
+CAPABLE = [
+    described("NVIDIA Quantum 1", compute_capability="7.5"),
+    described("NVIDIA Quantum 1", compute_capability="8.0"),
+    described("AMD Quantum 1", compute_capability="gfx90a"),
+]
+DTYPES = ("bfloat16", "float16", "float32", "float32 high", "float32 highest")
+DTYPES += ("float64", "int8")
 
-# Which products.
+
+def peak(device: Device, of: str = "") -> Expected | None:
+    """Of the memory, where no dtype is named."""
+    if not of:
+        return peaks.bandwidth_peak(device)
+    dtype, _, precision = of.partition(" ")
+    return peaks.product_peak(device, dtype, precision or "default")  # type: ignore[arg-type]
+
+
+def test_products_arrays_and_peaks_of_chips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peaks, "_from_jax", lambda *_: None)
+    lines = []
+    for device in (CPU, TPU, *map(described, KINDS), *CAPABLE):
+        lines.append(f"# {device.device_kind} {device.attributes or ''}".rstrip())
+        setting = Setting(device)
+        for level in ("quick", "full"):
+            cases = [rates.product(one, setting) for one in rates.kinds(device, level)]
+            assert {(x.op, x.device, x.mode) for x in cases} == {
+                ("matmul", device.name, "jit")
+            }
+            labels = [rates.label(case).removeprefix("matmul ") for case in cases]
+            lines.append(f"{level}: {', '.join(labels)}")
+            sizes = {
+                cache: [4 * x // MIB for x in rates.stream_sizes(setting, level, cache)]
+                for cache in (None, 32 * MIB, 33 * MIB, 768 * MIB)
+            }
+            lines.append(f"  MiB of an array, by last cache: {sizes}")
+        for of in (*DTYPES, ""):
+            if found := peak(device, of):
+                best = f", reached {found.reached:.4g}" if found.reached else ""
+                passes = found.source.facts.get("passes", 1)
+                more = f" ({passes} passes)" if passes != 1 else ""
+                lines.append(f"  {of or 'bandwidth'}: {found.value:.4g}{more}{best}")
+    check_frozen(DOCUMENTS / "chips.txt", "\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("pattern", [pattern for pattern, _ in peaks._table()])
@@ -59,69 +96,6 @@ def test_products_saturate_every_chip_of_the_table(pattern: re.Pattern[str]) -> 
             assert 2 * case.size**3 / peak.value >= rates.SATURATING_SECONDS
 
 
-A_TPU = ["8192 bfloat16", "4096 float32 highest", "8192 float32 default", "12288 int8"]
-AN_AMPERE = [
-    "12288 bfloat16",
-    "8192 float32 default",
-    "4096 float32 highest",
-    "12288 float16",
-    "12288 int8",
-]
-UNKNOWN = ["8192 bfloat16", "4096 float32 highest"]
-
-
-@pytest.mark.parametrize(
-    ("device", "level", "labels"),
-    [
-        # A TPU computes float32 in six passes, and not every one has int8.
-        (described("TPU v5 lite"), "full", A_TPU),
-        (described("TPU v5 lite"), "quick", A_TPU[:2]),
-        (
-            described("TPU v3"),
-            "full",
-            ["6144 bfloat16", "4096 float32 highest", "6144 float32 default"],
-        ),
-        (described("NVIDIA A100-SXM4-40GB"), "full", AN_AMPERE),
-        (described("NVIDIA A100-SXM4-40GB"), "quick", AN_AMPERE[:2]),
-        (H200, "quick", ["16384 bfloat16", "12288 float32 default"]),
-        # Without bfloat16, and without TF32: float32 is float32.
-        (T4, "full", ["6144 float16", "4096 float32 highest", "8192 int8"]),
-        # Of ROCm it is unknown what default means.
-        (
-            described("AMD Instinct MI300X"),
-            "full",
-            ["16384 bfloat16", "8192 float32 highest", "16384 float16", "20480 int8"],
-        ),
-        # A chip that the table lacks speaks for itself.
-        (
-            described("NVIDIA Quantum 1", compute_capability="7.5"),
-            "quick",
-            ["8192 float16", "4096 float32 highest"],
-        ),
-        (
-            described("NVIDIA Quantum 1", compute_capability="8.0"),
-            "quick",
-            UNKNOWN,
-        ),
-        (
-            described("AMD Quantum 1", compute_capability="gfx90a"),
-            "quick",
-            UNKNOWN,
-        ),
-        (CPU, "full", ["1024 float32", "1024 float64"]),
-    ],
-)
-def test_products_of_a_chip(
-    device: Device, level: CheckLevel, labels: list[str]
-) -> None:
-    cases = [rates.product(one, Setting(device)) for one in rates.kinds(device, level)]
-    assert {(one.op, one.device, one.mode) for one in cases} == {
-        ("matmul", device.name, "jit")
-    }
-    found = [rates.label(case) for case in cases]
-    assert found == [f"matmul {label}" for label in labels]
-
-
 @pytest.mark.parametrize(
     ("setting", "size"),
     [
@@ -136,28 +110,26 @@ def test_sizes_follow_cores_and_neighbours(setting: Setting, size: int) -> None:
     assert rates.product(natural, setting).size == size
 
 
-@pytest.mark.parametrize("free", [0, GIB // 10, GIB, 10 * GIB, 1000 * GIB])
-def test_short_memory_makes_products_smaller(free: int) -> None:
-    for one in rates.kinds(B200, "full"):
-        plenty = rates.product(one, Setting(B200)).size
-        case = rates.product(one, Setting(B200, free_bytes=free))
+@pytest.mark.parametrize("free", [0, GIB // 10, GIB, 7 * GIB, 1000 * GIB])
+def test_short_memory_makes_products_and_arrays_smaller(free: int) -> None:
+    device = described("NVIDIA B200")
+    for one in rates.kinds(device, "full"):
+        plenty = rates.product(one, Setting(device)).size
+        case = rates.product(one, Setting(device, free_bytes=free))
         assert case.size == plenty or free < 1000 * GIB
         assert case.size <= plenty
         # Three matrices are the least: two inputs and a result.
         needed = 3 * case.size**2 * ITEMSIZE[case.dtype]
         assert case.size == rates.SIZES[0] or needed <= free / 4
+    for level in CHECK_LEVELS:
+        found = rates.stream_sizes(Setting(TPU, free_bytes=free), level, None)
+        assert list(found) == sorted(set(found))
+        for size in found:
+            assert size & (size - 1) == 0
+            assert 12 * size <= free / 2 or 4 * size == 2**20
 
 
 # What should be reached.
-
-
-def peak(
-    device: Device, dtype: str = "", precision: Precision = "default"
-) -> Expected | None:
-    """Of the memory, where no dtype is named."""
-    if not dtype:
-        return peaks.bandwidth_peak(device)
-    return peaks.product_peak(device, dtype, precision)
 
 
 def jax_has_a_table() -> bool:
@@ -172,73 +144,52 @@ TPUS = ("TPU v2", "TPU v3", "TPU v4", "TPU v4 lite", "TPU v5 lite", "TPU v5")
 TPUS += ("TPU v6 lite", "TPU7x", "TPU8i", "TPU8t")
 
 
-@pytest.mark.skipif(
-    not jax_has_a_table(), reason="this jax has no get_tpu_info_for_chip"
-)
+@pytest.mark.skipif(not jax_has_a_table(), reason="no get_tpu_info_for_chip")
 @pytest.mark.parametrize("kind", TPUS)
 def test_jax_and_our_table_agree(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fields = ("bf16_ops_per_second", "mem_bw_bytes_per_second")
-    # As jax.md §1.2 and the recorded topologies have them.
+    # As the recorded topologies have them.
     cores = "2" if kind in ("TPU v4", "TPU v5") else "1"
     device = described(kind, num_cores=cores)
     theirs = [peaks._from_jax(device, field) for field in fields]
     # Without the number of cores its table does not count.
     assert peaks._from_jax(described(kind), fields[0]) is None
     monkeypatch.setattr(peaks, "_from_jax", lambda *_: None)
-    ours = [peak(device, "bfloat16"), peak(device)]
-    for their, our in zip(theirs, ours, strict=True):
+    for their, our in zip(
+        theirs, (peak(device, "bfloat16"), peak(device)), strict=True
+    ):
         assert our
         assert their == pytest.approx(our.value, rel=0.25)
         assert our.value > 1e11
         assert our.source.facts["source"] != peaks.JAX_TABLE
 
 
+JAXS: dict[str, Any] = {"source": peaks.JAX_TABLE}
+
+
 @pytest.mark.parametrize(
     ("kind", "theirs", "of", "value", "facts"),
     [
-        ("TPU v3", 70e12, ("bfloat16",), 70e12, {"source": peaks.JAX_TABLE}),
-        ("TPU v99", 5e12, ("bfloat16",), 5e12, {"source": peaks.JAX_TABLE}),
+        ("TPU v3", 70e12, "bfloat16", 70e12, JAXS),
+        ("TPU v99", 5e12, "bfloat16", 5e12, JAXS),
         # A healthy chip must not exceed its own.
-        ("TPU v5", 2460e9, (), 2765e9, {"jax": 2460e9}),
-        (
-            "TPU v6 lite",
-            920e12,
-            ("float32", "highest"),
-            920e12 / 6,
-            {"source": peaks.JAX_TABLE, "passes": 6, "precision": "highest"},
-        ),
+        ("TPU v5", 2460e9, "", 2765e9, {"jax": 2460e9}),
+        ("TPU v6 lite", 920e12, "float32 highest", 920e12 / 6, JAXS | {"passes": 6}),
         # Fields that have changed their meaning are not believed.
-        ("TPU v5 lite", 819e9 / 2, (), 819e9, None),
-        ("TPU v5 lite", 819e9 * 2, (), 819e9, None),
-        ("TPU v4", None, ("bfloat16",), 275e12, None),
-        # A package that is two devices.
-        ("AMD Instinct MI250X", None, ("bfloat16",), 191.5e12, None),
-        ("AMD Instinct MI250X", None, (), 1638.5e9, None),
-        # There is no default.
-        ("Tesla T4", None, ("bfloat16",), None, None),
-        ("NVIDIA H200", None, ("float64",), None, None),
-        ("TPU v5 lite", None, ("float16",), None, None),
-        ("TPU v99", None, ("bfloat16",), None, None),
-        ("NVIDIA Quantum 1", None, ("bfloat16",), None, None),
-        ("cpu", None, ("float32",), None, None),
-        ("TPU v99", None, (), None, None),
-        ("NVIDIA Quantum 1", None, (), None, None),
-        ("cpu", None, (), None, None),
+        ("TPU v5 lite", 819e9 / 2, "", 819e9, None),
+        ("TPU v5 lite", 819e9 * 2, "", 819e9, None),
     ],
 )
 def test_which_of_two_figures_counts(
     kind: str,
-    theirs: float | None,
-    of: Any,
-    value: float | None,
+    theirs: float,
+    of: str,
+    value: float,
     facts: dict[str, Any] | None,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(peaks, "_from_jax", lambda *_: theirs)
-    found = peak(described(kind), *of)
-    if value is None:
-        assert found is None
-        return
+    found = peak(described(kind), of)
     assert found
     assert (found.value, found.kind) == (pytest.approx(value), "peak")
     said = found.source.facts
@@ -246,17 +197,7 @@ def test_which_of_two_figures_counts(
     assert facts or said["source"] != peaks.JAX_TABLE
 
 
-def test_what_others_reached_is_known_of_products_of_16_bits() -> None:
-    for dtype in ("bfloat16", "float16"):
-        found = peak(H200, dtype)
-        assert found
-        assert found.reached == 794.5e12
-    for found in (peak(H200, "float32", "highest"), peak(H200)):
-        assert found
-        assert found.reached is None
-
-
-# How much is streamed.
+# The last cache, which arrays are larger than.
 
 DIES = [
     f"{core} {cache}"
@@ -293,33 +234,3 @@ def test_the_last_cache(tmp_path: Path, caches: list[str], size: int | None) -> 
         for name, text in zip(names, facts, strict=True):
             (folder / name).write_text(f"{text}\n")
     assert last_cache_bytes(tmp_path) == size
-
-
-@pytest.mark.parametrize(
-    ("device", "level", "cache", "sizes"),
-    [
-        # Four times the last cache, and a power of two.
-        (CPU, "quick", 32 * MIB, [128 * MIB]),
-        (CPU, "quick", 33 * MIB, [256 * MIB]),
-        (CPU, "quick", None, [256 * MIB]),
-        (CPU, "quick", 768 * MIB, [GIB]),
-        # On accelerators they do not depend on the host.
-        (TPU, "quick", None, [GIB]),
-        (TPU, "full", 768 * MIB, [GIB, 2 * GIB, 4 * GIB]),
-    ],
-)
-def test_how_large_arrays_are(
-    device: Device, level: CheckLevel, cache: int | None, sizes: list[int]
-) -> None:
-    found = rates.stream_sizes(Setting(device), level, cache)
-    assert [4 * size for size in found] == sizes
-
-
-@pytest.mark.parametrize("level", CHECK_LEVELS)
-@pytest.mark.parametrize("free", [0, 100 * MIB, GIB, 7 * GIB, 100 * GIB])
-def test_three_arrays_leave_room_for_others(level: CheckLevel, free: int) -> None:
-    found = rates.stream_sizes(Setting(TPU, free_bytes=free), level, None)
-    assert list(found) == sorted(set(found))
-    for size in found:
-        assert size & (size - 1) == 0
-        assert 12 * size <= free / 2 or 4 * size == 2**20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from itertools import cycle
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from jaxtui.features.bench.measure.recipes import MODES, recipe
 from jaxtui.tasks import ops
 from jaxtui.timing import clocks
 from jaxtui.ui import words
+from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.processes import python
 from tests.records import planned
 from tests.tasks import running
@@ -78,37 +79,31 @@ def test_one_case_fits_on_a_slide(op: ops.Op) -> None:
         assert text.startswith(f"# {one.label}\n")
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"mode": "numpy"},
-        {"mode": "eager", "inputs": "host"},
-        {"dtype": "int8", "size": 16},
-        {"dtype": "float64"},
-    ],
-    ids=str,
-)
-def test_scripts_run_by_themselves(changes: dict[str, Any], tmp_path: Path) -> None:
-    one = case(**changes)
-    looks = "\nresult = f(*args)\nprint(type(args[0]).__module__, result.dtype)\n"
-    figures, looked = run(of(one) + looks, tmp_path).splitlines()
-    found = re.fullmatch(r"(?:dispatch (\S+) s, )?ready (\S+) s", figures)
-    assert found is not None, figures
-    assert bool(found[1]) != one.on_host
-    assert 0 < float(found[1] or found[2]) <= float(found[2])
-    module, dtype = looked.split()
-    assert (module == "numpy") == (one.on_host or one.inputs == "host")
-    assert dtype == {"int8": "int32"}.get(one.dtype, one.dtype)
-
-
-def test_wide_arguments_are_wide_wherever_they_stand(tmp_path: Path) -> None:
-    """The dtype of a case is that of its first argument."""
-    path = tmp_path / "wide.py"
-    path.write_text("def f(x, y):\n    return y\n")
+def test_scripts_run_by_themselves(tmp_path: Path) -> None:
+    """All in one process: each defines anew what it needs."""
+    (tmp_path / "wide.py").write_text("def f(x, y):\n    return y\n")
+    # The dtype of a case is that of its first argument.
     typed = {"size": 0, "params": {"args": "f32[3] f64[3]"}}
-    text = of(case(op=f"{path}:f", **typed))
-    assert run(text + "\nprint(f(*args).dtype)\n", tmp_path).split()[-1] == "float64"
+    cases = [
+        case(),
+        numpy(),
+        case(mode="eager", inputs="host"),
+        case(dtype="int8", size=16),
+        case(op=f"{tmp_path}/wide.py:f", **typed),
+        case(dtype="float64"),
+    ]
+    looks = "\nresult = f(*args)\nprint(type(args[0]).__module__, result.dtype)\n"
+    lines = run("".join(of(one) + looks for one in cases), tmp_path).splitlines()
+    dtypes = ("float32", "float32", "float32", "int32", "float64", "float64")
+    for one, dtype, *said in zip(cases, dtypes, lines[::2], lines[1::2], strict=True):
+        figures, looked = said
+        found = re.fullmatch(r"(?:dispatch (\S+) s, )?ready (\S+) s", figures)
+        assert found is not None, figures
+        assert bool(found[1]) != one.on_host
+        assert 0 < float(found[1] or found[2]) <= float(found[2])
+        hosted = one.on_host or one.inputs == "host"
+        assert looked.split() == [looked.split()[0], dtype]
+        assert (looked.split()[0] == "numpy") == hosted
 
 
 @pytest.mark.parametrize(
@@ -212,24 +207,15 @@ def test_what_would_need_a_trick_has_no_script(text: str, tmp_path: Path) -> Non
 
 
 def test_every_loop_is_python_and_waits_where_it_says() -> None:
-    made = plan(case())
-    waits = {
-        "never": "",
-        "end": "    result.block_until_ready()\n    stopwatch",
-        "each": "        result.block_until_ready()\n",
-    }
-    for style in LOOP_STYLES:
-        for chained in (False, True):
-            loop = Loop(case=case(), calls=5, style=style, chained=chained)
-            text = scripts.loop_script(loop, made)
-            compile(text, "loop", "exec")
-            assert text.startswith(f"# {case().label}, in a loop")
-            body = text[text.index("start = ") : text.index(" = perf_counter() - s")]
-            assert waits[style] in body
-            assert ("block_until" in body) == (style in ("end", "each"))
-            assert ("f(x, *rest)" in body) == chained
-            assert len(text.splitlines()) <= LINES + 3
-            assert max(map(len, text.splitlines())) <= 88
+    made, texts = plan(case()), []
+    for style, chained in product(LOOP_STYLES, (False, True)):
+        loop = Loop(case=case(), calls=5, style=style, chained=chained)
+        text = scripts.loop_script(loop, made)
+        compile(text, "loop", "exec")
+        assert len(text.splitlines()) <= LINES + 3
+        assert max(map(len, text.splitlines())) <= 88
+        texts += [f"# {style}, chained: {chained}", text]
+    check_frozen(DOCUMENTS / "loops.txt", "\n".join(texts))
 
 
 @pytest.mark.parametrize(
