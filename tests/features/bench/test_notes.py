@@ -123,20 +123,22 @@ def test_a_figure_is_uncertain_beyond_a_factor_of_two(
         assert found.code in notes.UNSTABLE
 
 
-@pytest.mark.parametrize("fast", [85, 60, 50, 40, 15])
-def test_it_is_all_the_same_which_of_two_groups_is_the_larger(fast: int) -> None:
-    samples = [0.0345] * fast + [16.0] * (100 - fast)
-    assert notes.two_groups(samples) == pytest.approx((0.0345, 16.0))
+THREE = [1.0] * 30 + [2.0] * 40 + [5.0] * 30
+BETWEEN = [1.0] * 500 + [1.1 + 0.005 * n for n in range(10)] + [1.6] * 490
 
 
-def test_three_groups_are_three() -> None:
-    samples = [1.0] * 30 + [2.0] * 40 + [5.0] * 30
-    assert notes.two_groups(samples) == pytest.approx((1.0, 2.0, 5.0))
-
-
-def test_a_few_calls_between_two_groups_do_not_join_them() -> None:
-    samples = [1.0] * 500 + [1.1 + 0.005 * n for n in range(10)] + [1.6] * 490
-    assert notes.two_groups(samples) == pytest.approx((1.0, 1.6))
+@pytest.mark.parametrize(
+    ("samples", "groups"),
+    [
+        # It is all the same which of two groups is the larger.
+        *(([0.0345] * n + [16.0] * (100 - n), (0.0345, 16.0)) for n in (85, 50, 15)),
+        (THREE, (1.0, 2.0, 5.0)),
+        # A few calls between two groups do not join them.
+        (BETWEEN, (1.0, 1.6)),
+    ],
+)
+def test_groups_are_told_apart(samples: list[float], groups: tuple[float, ...]) -> None:
+    assert notes.two_groups(samples) == pytest.approx(groups)
 
 
 @pytest.mark.parametrize(
@@ -195,11 +197,10 @@ def test_what_new_or_reused_memory_does_to_a_call_is_said_in_both_directions(
     monkeypatch.setattr(malloc, "chosen_end", lambda: None)
     monkeypatch.setattr(malloc, "why_unknown", str)
     case = SimpleNamespace(on_host=mode == "numpy")
-    workload = SimpleNamespace(
-        on_cpu=device == "cpu:0", case=case, result_bytes=int(result)
-    )
+    on_cpu = device == "cpu:0"
+    work = SimpleNamespace(on_cpu=on_cpu, case=case, result_bytes=int(result))
     turns = SimpleNamespace(
-        workload=workload,
+        workload=work,
         page_faults=[faults] * 6,
         interval=Interval(ready, ready, ready),
         provisional=False,
@@ -219,22 +220,15 @@ def test_freeing_is_noted_above_three_percent_of_a_call(
 
 
 @pytest.mark.parametrize(
-    ("rate", "peak", "severities"),
-    [
-        (3e12, 2e12, ["error"]),
-        (2e12, 2e12, []),
-        (3e12, None, []),
-        (None, 2e12, []),
-    ],
+    ("rate", "peak", "noted"),
+    [(3e12, 2e12, True), (2e12, 2e12, False), (3e12, None, False), (None, 2e12, False)],
 )
 def test_no_rate_is_above_a_peak(
-    rate: float | None, peak: float | None, severities: list[str]
+    rate: float | None, peak: float | None, noted: bool
 ) -> None:
     published = Peak(flops_per_second=peak, bytes_per_second=1.0, source="a datasheet")
-    workload = SimpleNamespace(peak=published)
-    found = [*notes.of_rate(cast("Workload", workload), rate)]
-    assert [remark.severity for remark in found] == severities
-    assert found in (
-        [],
-        [Remark("impossible", {"flops_per_second": rate, "peak": peak})],
-    )
+    workload = cast("Workload", SimpleNamespace(peak=published))
+    facts = {"flops_per_second": rate, "peak": peak}
+    (*found,) = notes.of_rate(workload, rate)
+    assert found == [Remark("impossible", facts)] * noted
+    assert all(remark.severity == "error" for remark in found)
