@@ -411,12 +411,12 @@ def figures(found: Sequence[Figure], devices: Sequence[Device]) -> Rows:
     ]
     columns = [
         Column("", [_mark(row.first.verdict) for row in listed]),
-        Column("test", [*_once(row.first.test for row in listed)]),
+        Column("test", [*_once(row.first.test for row in listed)], rank=2),
         Column("figure", [Text(row.first.what, "muted") for row in listed], least=20),
         Column("device", [_who(row, len(devices)) for row in listed]),
         Column("measured", [_measured(row) for row in listed], right=True),
-        Column("expected", [row.expected for row in listed], right=True, rank=1),
-        Column("share", [row.share for row in listed], right=True, rank=2),
+        Column("expected", [row.expected for row in listed], right=True, rank=3),
+        Column("share", [row.share for row in listed], right=True, rank=1),
     ]
     if len(devices) < 2:
         del columns[3]
