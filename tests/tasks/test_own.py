@@ -206,6 +206,8 @@ def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
     [
         ("import nothing_here\n", "function-raised", 1, "ModuleNotFound", "mine.py"),
         ("def f(:\n", "function-raised", 1, "SyntaxError: invalid syntax", "def f(:"),
+        # Of the whole file, which has no line.
+        ("# coding: odd\n", "function-raised", 0, "SyntaxError: unknown", "mine.py"),
         ("import sys\nsys.exit(3)\n", "exit-called", 2, "", "mine.py"),
         ("def f(x):\n    return y\n", "function-raised", 2, "NameError: name", "in f"),
         ("def f(x):\n    exit()\n", "exit-called", 2, "", "mine.py"),
@@ -233,6 +235,7 @@ def test_mistakes_name_the_line_and_show_only_the_users_frames(
     assert remark.code == code
     assert (remark.facts["file"], remark.facts["line"]) == ("mine.py", line)
     assert error in str(remark.facts.get("error", ""))
+    assert "mine.py:0" not in words.text(remark)
     # Without jax.jit, which is not in the file, it runs.
     assert ("Choose mode eager" in words.text(remark)) == (error == "Concr")
     assert detail in remark.detail

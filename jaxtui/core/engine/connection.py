@@ -231,7 +231,7 @@ class Connection:
         if isinstance(process, int) and process < len(names):
             name = names[process]
         facts = {**remark.facts, "hostname": name}
-        if not self.hosts or numbers(self.hosts[0].jax) >= (0, 7):
+        if not self.hosts or numbers(self.hosts[0].jax or "") >= (0, 7):
             facts["seconds"] = heartbeat_seconds(os.environ)
         return _timestamped(msgspec.structs.replace(remark, facts=facts))
 

@@ -14,14 +14,17 @@ _TENSORCORES = {"TPU v4": 2, "TPU v5": 2, "TPU v5p": 2}
 
 
 class Host(Record, frozen=True, kw_only=True):
-    """The facts about a machine that a measurement depends on."""
+    """The facts about a machine that a measurement depends on.
+
+    Versions are ``None`` only in an audit: of a program whose Python did not tell them.
+    """
 
     hostname: str
-    python: str
-    jax: str
-    jaxlib: str
-    numpy: str
-    platform_version: str
+    python: str | None
+    jax: str | None
+    jaxlib: str | None
+    numpy: str | None
+    platform_version: str | None
     """``client.platform_version`` of the default backend, its first line; the version
     of libtpu in an engine that compiles for a topology."""
     cpu_model: str | None = None

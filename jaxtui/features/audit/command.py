@@ -68,11 +68,11 @@ def command(
     host = Host(
         hostname=platform.node(),
         # Of the program's Python, as far as it got.
-        python=(witness and witness.python) or "",
-        jax=(witness and witness.jax) or "",
-        jaxlib="",
-        numpy="",
-        platform_version="",
+        python=(witness and witness.python) or None,
+        jax=(witness and witness.jax) or None,
+        jaxlib=None,
+        numpy=None,
+        platform_version=None,
     )
 
     def text() -> str:

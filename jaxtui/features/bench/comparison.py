@@ -464,9 +464,8 @@ def _versions(pythons: Sequence[str], sides: Sequence[Results]) -> Rows:
             label,
             python,
             *(
-                (side.host.python, side.host.jax, side.host.jaxlib, side.host.numpy)
-                if side.host
-                else (fmt.ABSENT,) * 4
+                (side.host and getattr(side.host, name)) or fmt.ABSENT
+                for name in ("python", "jax", "jaxlib", "numpy")
             ),
         )
         for label, python, side in zip(LABELS, pythons, sides, strict=True)

@@ -35,7 +35,10 @@ def _when(facts: Facts) -> str:
 
 
 def _where(facts: Facts) -> str:
-    return f" ({facts['file']}:{facts['line']})" if facts.get("file") else ""
+    """Write the line that failed; a fault of the whole file is at line 0."""
+    if not facts.get("file"):
+        return ""
+    return f" ({facts['file']}:{facts['line']})" if facts["line"] else ""
 
 
 def _memory(facts: Facts) -> str:

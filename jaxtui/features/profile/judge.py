@@ -143,7 +143,7 @@ def _identity(frame: Frame, by: By) -> tuple[str, int | str]:
 def named(frame: Frame, by: By) -> str:
     file = PurePath(frame.file).name
     if by == "line":
-        return f"{file}:{frame.line}"
+        return f"{file}:{frame.line}" if frame.line else file
     return f"{file}:{frame.function or '?'}"
 
 

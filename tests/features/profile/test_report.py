@@ -135,6 +135,9 @@ def test_a_line_stands_with_its_code(tmp_path: Path) -> None:
     file.write_text("import jax\n    y = x @ w  \n")
     frames = (Frame(file=str(file), line=2, function="f"), *FRAMES[1:])
     assert "y = x @ w" in text(profile.report(profiled(DOT, frames=frames), "line"))
+    whole = Frame(file="train.py", line=0, function="")
+    found = profiled(DOT, frames=(whole, *FRAMES[1:]))
+    assert "train.py:0" not in text(profile.report(found, "line"))
     for gone in (Frame(file=str(file), line=9, function="f"), FRAMES[0]):
         assert profile.code(gone) == ""
 

@@ -41,7 +41,8 @@ class SourceLine(NamedTuple):
 
     @property
     def name(self) -> str:
-        return f"{PurePath(self.file).name}:{self.number}"
+        name = PurePath(self.file).name
+        return f"{name}:{self.number}" if self.number else name
 
 
 def source_lines(profile: Profile, of: Row | None = None) -> list[SourceLine]:
