@@ -53,6 +53,19 @@ def shown(app: JaxtuiApp, panel: str) -> str:
     return "\n".join(" ".join(line.split()) for line in lines)
 
 
+async def until_shown(
+    pilot: Pilot[None], app: JaxtuiApp, panel: str, *texts: str
+) -> None:
+    """Until a panel has these texts; with a minus before one, until it is gone."""
+    for text in texts:
+        word, there = text.removeprefix("−"), not text.startswith("−")
+
+        def said(word: str = word, there: bool = there) -> bool:
+            return (word in shown(app, panel)) is there
+
+        await until(pilot, said)
+
+
 async def open_view(pilot: Pilot[None], app: JaxtuiApp) -> TimelineScreen:
     await until(pilot, lambda: app.state.devices)
     await pilot.press("a")

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 from textual.color import Color
 from textual.widgets import Static
 
@@ -45,8 +45,8 @@ from tests.features.timeline.looping import (
     on_timeline,
     open_view,
     shot,
-    shown,
     until_measured,
+    until_shown,
 )
 from tests.records import told
 from tests.ui.app.driving import app_on, lines, until, until_ready
@@ -60,8 +60,11 @@ def begins(work: object) -> Sequence[RunEvent]:
     return [RunStarted()]
 
 
-def styles(engine: FakeEngine) -> list[str]:
-    return [work.style for work in engine.works if isinstance(work, Loop)]
+def ended(outcome: Any = "complete") -> RunFinished:
+    return RunFinished(outcome=outcome, elapsed_seconds=0.1)
+
+
+NO_ROOM = WorkFailed(remark=told("It needs 40 GiB.", "Choose a smaller size."))
 
 
 # What is looped.
@@ -69,10 +72,9 @@ def styles(engine: FakeEngine) -> list[str]:
 
 def test_what_the_host_computes_is_looped_as_jit() -> None:
     numpy = Case(op="matmul", size=64, dtype="float32", device="host", mode="numpy")
-    looped_case = loopable(msgspec.structs.replace(numpy, inputs="host"), "cpu:0")
-    assert (looped_case.mode, looped_case.device) == ("jit", "cpu:0")
-    assert looped_case.inputs == "device"
-    eager = msgspec.structs.replace(CASE, mode="eager")
+    case = loopable(replace(numpy, inputs="host"), "cpu:0")
+    assert (case.mode, case.device, case.inputs) == ("jit", "cpu:0", "device")
+    eager = replace(CASE, mode="eager")
     assert loopable(eager, "cpu:1") is eager
 
 
@@ -82,14 +84,11 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
         (loop,) = engine.works
         assert isinstance(loop, Loop)
         assert (loop.calls, loop.style, loop.chained) == (40, "never", False)
-        assert "matmul 1000 float32 jit on cpu:0" in shown(app, "figures")
-        assert "never block · k independent · + − 40 calls" in lines(app)
-        for words in ("40.0 ms", "200 ms", "at 20 % of the work"):
-            assert words in shown(app, "figures")
-        assert screen.query_one(Figure).value == "5.0x"
-        assert "device inferred" in shown(app, "lanes")
+        said = "matmul 1000 float32 jit on cpu:0", "40.0 ms", "200 ms", "at 20 % of"
+        await until_shown(pilot, app, "figures", *said)
         # Nothing was played: the figures are there at once.
         assert screen.playback is None
+        assert screen.query_one(Figure).value == "5.0x"
 
         # The styles go round; only the one that was asked for last is run.
         engine.works.clear()
@@ -97,7 +96,7 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
             await pilot.press("j")
         await until_measured(pilot, app)
         assert screen.loop == loop
-        assert styles(engine)[-1] == "never"
+        assert engine.works[-1] == loop
 
         # Style, chain and the number of calls each run it anew.
         engine.works.clear()
@@ -111,7 +110,7 @@ async def test_the_loop_runs_at_once_and_its_keys_run_it_anew() -> None:
             ("end", True, 64),
             ("end", True, 40),
         ]
-        assert "block at the end · k chained" in lines(app)
+        assert "block at the end · k chained · + − 40 calls" in lines(app)
 
         # There are between 1 and 200 calls.
         for key, first, last in (("plus", -2, -1), ("minus", 1, 0)):
@@ -157,9 +156,7 @@ async def test_a_run_of_the_bench_is_not_disturbed() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: app.state.running)
         await open_view(pilot, app)
-        await until(
-            pilot, lambda: "another run is in progress" in shown(app, "figures")
-        )
+        await until_shown(pilot, app, "figures", "another run is in progress")
         assert engine.calls.count("run") == 1
         await pilot.press("s")
         await until_measured(pilot, app)
@@ -174,72 +171,51 @@ async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
         assert screen.loop is not None
         measured = looped(screen.loop)
         # A long loop grows before that.
-        engine.emit_run(LoopSeen(first=0, calls=measured.calls[:3]))
-        await until(pilot, lambda: shot(app).line.calls == 3)
-        engine.emit_run(LoopSeen(first=3, calls=measured.calls[3:9]))
-        await until(pilot, lambda: "9 of 40 " in shown(app, "figures"))
+        for first, last in ((0, 3), (3, 9)):
+            calls = measured.calls[first:last]
+            engine.emit_run(LoopSeen(first=first, calls=calls))
+            await until(pilot, lambda: shot(app).line.calls == last)  # noqa: B023
+        await until_shown(pilot, app, "figures", "9 of 40 ")
         assert "stopwatch" not in lanes(app).text
         engine.emit_run(LoopSeen(first=9, calls=measured.calls[9:]))
-        await until(pilot, lambda: "200 ms" in shown(app, "figures"))
+        await until_shown(pilot, app, "figures", "200 ms", "−true")
+        await until_shown(pilot, app, "lanes", "first repeat, refining")
         assert app.state.running
-        assert "first repeat, refining" in shown(app, "lanes")
-        assert "true" not in shown(app, "figures")
         # One watched repeat has no factor.
         assert not screen.query_one(Figure).display
         clock = LoopClock(
             repeats=7, stopwatch_seconds=2e-3, true_seconds=0.24, factor=(110, 130)
         )
-        slower = tuple(
-            msgspec.structs.replace(one, ready=2.4 * one.ready)
-            for one in measured.calls
-        )
-        engine.emit_run(
-            msgspec.structs.replace(
-                measured, calls=slower, undisturbed=clock, traced=clock
-            ),
-            RunFinished(outcome="complete", elapsed_seconds=1.0),
-        )
+        slower = tuple(replace(one, ready=2.4 * one.ready) for one in measured.calls)
+        changes = {"calls": slower, "undisturbed": clock, "traced": clock}
+        engine.emit_run(replace(measured, **changes), ended())  # type: ignore[arg-type]
         # The figures are the plain repeats', the lanes say what they are.
-        await until(pilot, lambda: "240 ms" in shown(app, "figures"))
-        assert "480" not in shown(app, "figures")
+        await until_shown(pilot, app, "figures", "240 ms", "−480", "110–130×")
+        await until_shown(pilot, app, "lanes", "−refining", "one traced repeat")
         assert screen.query_one(Figure).value == "120x"
-        assert "refining" not in shown(app, "lanes")
-        assert "one traced repeat" in shown(app, "lanes")
-        assert "110–130×" in shown(app, "figures")
         await pilot.resize_terminal(*WIDE)
-        await until(pilot, lambda: "true 333 GFLOP/s" in shown(app, "figures"))
+        await until_shown(pilot, app, "figures", "true 333 GFLOP/s")
 
 
 async def test_stop_failure_and_death_are_said_and_r_runs_again() -> None:
     engine = FakeEngine()
-
-    def fails(work: object) -> Sequence[RunEvent]:
-        return [
-            *begins(work),
-            WorkFailed(remark=told("It needs 40 GiB.", "Choose a smaller size.")),
-            RunFinished(outcome="complete", elapsed_seconds=0.1),
-        ]
-
-    engine.answer_others(fails)
+    engine.answer_others(lambda work: [*begins(work), NO_ROOM, ended()])
     async with on_timeline(engine, measured=False) as (pilot, app, _):
-        await until(pilot, lambda: "40 GiB" in shown(app, "figures"))
-        assert "Choose a smaller size." in shown(app, "figures")
+        await until_shown(pilot, app, "figures", "40 GiB", "Choose a smaller size.")
         engine.answer_others(begins)
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
-        assert "40 GiB" not in shown(app, "figures")
+        await until_shown(pilot, app, "figures", "−40 GiB")
         await pilot.press("s")
         await until(pilot, lambda: "stop" in engine.calls)
-        engine.emit_run(RunFinished(outcome="cancelled", elapsed_seconds=1.0))
-        await until(pilot, lambda: "stopped too early" in shown(app, "figures"))
+        engine.emit_run(ended("cancelled"))
+        await until_shown(pilot, app, "figures", "stopped too early")
         await pilot.press("r")
         await until(pilot, lambda: app.state.running)
-        engine.emit_run(
-            WorkFailed(remark=told("The engine was killed (signal 9).")),
-            RunFinished(outcome="crashed", elapsed_seconds=0.1),
-        )
+        killed = WorkFailed(remark=told("The engine was killed (signal 9)."))
+        engine.emit_run(killed, ended("crashed"))
         engine.die()
-        await until(pilot, lambda: "signal 9" in shown(app, "figures"))
+        await until_shown(pilot, app, "figures", "signal 9")
         answers(engine)
         await pilot.press("r")
         await until_measured(pilot, app)
@@ -259,11 +235,10 @@ async def test_everything_is_in_view(size: tuple[int, int]) -> None:
     inline = size == WIDE
     answers(engine, peak=peak, held_from=32, notes=notes, inline=inline)
     async with on_timeline(engine, size) as (pilot, app, screen):
-        assert ("device inline" in shown(app, "lanes")) == inline
-        assert ("inside the call" in shown(app, "call")) == inline
-        assert ("inside the call" in shown(app, "figures")) == inline
-        await pilot.pause()
-        await pilot.pause()
+        sign = "−" * (not inline)
+        await until_shown(pilot, app, "lanes", f"{sign}device inline")
+        for panel in ("call", "figures"):
+            await until_shown(pilot, app, panel, f"{sign}inside the call")
         for widget in (*screen.query(Static), *screen.query(Sheet)):
             if widget.display and widget.size.area:
                 assert screen.region.contains_region(widget.region)
@@ -295,9 +270,9 @@ async def test_colours_follow_the_theme_and_a_frame_sends_what_changed() -> None
         regions: list[int] = []
         refresh = lanes(app).refresh
 
-        def counted(*changed: object, **options: object) -> object:
-            regions.extend(one.area for one in changed)  # type: ignore[attr-defined]
-            return refresh(*changed, **options)  # type: ignore[arg-type]
+        def counted(*changed: Any, **options: Any) -> object:
+            regions.extend(one.area for one in changed)
+            return refresh(*changed, **options)
 
         lanes(app).refresh = counted  # type: ignore[method-assign, assignment]
         clock.now += 0.25
@@ -326,35 +301,30 @@ async def test_it_plays_and_reveals_its_figures_at_the_end() -> None:
     clock = Clock()
     async with on_timeline(clock=clock) as (pilot, app, screen):
         total = shot(app).line.total
+
+        async def later(seconds: float, part: float, *said: str) -> None:
+            clock.now += seconds
+            screen.tick()
+            assert shot(app).until == pytest.approx(part * total)
+            await until_shown(pilot, app, "figures", *said)
+
         await pilot.press("space")
-        clock.now = SECONDS / 10
-        screen.tick()
-        assert "40.0 ms" not in shown(app, "figures")
-        clock.now = SECONDS / 2
-        screen.tick()
-        assert shot(app).until == pytest.approx(total / 2)
-        assert "playing" in shown(app, "lanes")
+        await later(SECONDS / 10, 0.1, "−40.0 ms")
         # The stopwatch has stopped, and the device works on.
-        assert "40.0 ms" in shown(app, "figures")
-        assert "200 ms" not in shown(app, "figures")
-        assert "true" not in shown(app, "figures")
+        await later(0.4 * SECONDS, 0.5, "40.0 ms", "−200 ms", "−true")
+        await until_shown(pilot, app, "lanes", "playing")
         assert not screen.query_one(Figure).display
         assert 15 <= shot(app).selected <= 25
         await pilot.press("full_stop")
-        clock.now += SLOW_SECONDS / 4
-        screen.tick()
-        assert shot(app).until == pytest.approx(0.75 * total)
-        assert "slow motion" in shown(app, "lanes")
+        await later(SLOW_SECONDS / 4, 0.75)
+        await until_shown(pilot, app, "lanes", "slow motion")
         await pilot.press("space")
-        clock.now += 100.0
-        screen.tick()
-        assert shot(app).until == pytest.approx(0.75 * total)
+        await later(100.0, 0.75)
         await pilot.press("space")
         clock.now += SLOW_SECONDS
         screen.tick()
-        assert screen.playback is None
-        assert shot(app).until is None
-        assert "200 ms" in shown(app, "figures")
+        assert (screen.playback, shot(app).until) == (None, None)
+        await until_shown(pilot, app, "figures", "200 ms")
         assert screen.query_one(Figure).display
 
 
@@ -362,7 +332,7 @@ async def test_keys_and_a_click_select_a_call() -> None:
     async with on_timeline() as (pilot, app, _):
         await pilot.press("right", "right", "right", "left")
         assert shot(app).selected == 2
-        await until(pilot, lambda: "call 3 of 40" in shown(app, "call"))
+        await until_shown(pilot, app, "call", "call 3 of 40")
         await until(pilot, lambda: "21" in lanes(app).text)
         lines = lanes(app).text.splitlines()
         row = next(i for i, line in enumerate(lines) if "21" in line)
