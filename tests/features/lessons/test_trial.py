@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -15,7 +14,6 @@ from jaxtui.core.model import (
     RunFinished,
     SelectionError,
     SnippetShown,
-    Stopped,
     Timing,
     Value,
     WorkFailed,
@@ -228,23 +226,6 @@ def test_a_figure_that_is_missing_or_has_an_error_stops_the_conclusion() -> None
             ask()
 
 
-def test_a_row_has_a_figure_by_its_name_seconds_or_words() -> None:
-    rows = found(SEEN).table(
-        ("by name", "a", "0.90 s CPU", "a remark"),
-        ("seconds", 2),
-        ("nothing", None),
-        ("words", ("of ", fmt.figure(3.0))),
-        ("a rate", fmt.figure(4e9, "B/s")),
-    )
-    assert [row.texts()[1:] for row in rows] == [
-        ("9.00 ms", "0.90 s CPU", "a remark"),
-        ("2.00 s", "", ""),
-        ("—", "", ""),
-        ("of 3.00 s", "", ""),
-        ("4.00 GB/s", "", ""),
-    ]
-
-
 def test_numbers_that_are_missing_stay_missing() -> None:
     for above, below in ((NAN, 1.0), (1.0, NAN), (1.0, 0.0), (float("inf"), 1.0)):
         assert math.isnan(over(above, below))
@@ -328,88 +309,64 @@ CONFIRMING = (5e-3, 9e-3, 8e-3, 8e-3)
 
 
 def outcome(
-    *seconds: float, half_width: float = 0.0, stopped: Stopped | None = "target"
+    seconds: tuple[float, ...], half_width: float = 0.0, *, others: bool = False
 ) -> Outcome:
-    """The figures of that step; the first has so wide an interval."""
-    (first, *others), (mine, *theirs) = cases(LESSON, TWO), seconds
-    made = measured(first, summary(mine, half_width), stopped=stopped)
-    return after(made, *map(measured, others, theirs))
+    """The figures of that step; the first has so wide an interval, and others used the
+    machine meanwhile.
+    """
+    (first, *cases_left), (mine, *theirs) = cases(LESSON, TWO), seconds
+    notes = (Remark("contended"),) * others
+    made = measured(first, summary(mine, half_width), stopped="target", notes=notes)
+    return after(made, *map(measured, cases_left, theirs))
+
+
+CONFIRMED = outcome(CONFIRMING)
+CRASHED = RunFinished(outcome="crashed", elapsed_seconds=0.0)
+DISTURBED = Timing(name="a", seconds=summary(1.0), disturbed="Others.")
 
 
 @pytest.mark.parametrize(
-    ("seen", "holds", "right"),
+    ("seen", "holds", "right", "graded", "doubt"),
     [
-        (outcome(*REFUTING, half_width=0.33), None, {0, 1}),
-        (outcome(*REFUTING, half_width=0.05), False, {1}),
-        (outcome(*CONFIRMING, half_width=0.05), True, {0}),
-        (outcome(*CONFIRMING, half_width=0.9), True, {0, 1}),
-        (NOTHING, None, set()),
+        (outcome(REFUTING, 0.33), None, {0, 1}, True, "step-unsteady"),
+        (outcome(REFUTING, 0.05), False, {1}, True, None),
+        (outcome(CONFIRMING, 0.05), True, {0}, True, None),
+        (outcome(CONFIRMING, 0.9), True, {0, 1}, True, None),
+        (NOTHING, None, set(), True, None),
+        # Disturbed figures grade where their intervals agree on a choice.
+        (outcome(CONFIRMING, others=True), True, {0}, True, "step-disturbed"),
+        (outcome(CONFIRMING, 0.9, others=True), True, {0, 1}, False, "step-disturbed"),
+        (outcome(REFUTING, others=True), None, {1}, True, "step-disturbed"),
+        (
+            replace(CONFIRMED, timings={**CONFIRMED.timings, "a": DISTURBED}),
+            *(True, {0}, True, "step-disturbed"),
+        ),
+        # What was broken off is no verdict.
+        (after(CRASHED, before=CONFIRMED), None, set(), True, "step-incomplete"),
+        (
+            replace(CONFIRMED, problem=WorkFailed(remark=told("It broke."))),
+            *(None, set(), True, None),
+        ),
     ],
-    ids=["wandering", "refuted", "confirmed", "nearly all", "nothing"],
 )
 def test_noise_is_not_graded(
-    seen: Outcome, holds: bool | None, right: set[int]
+    seen: Outcome, holds: bool | None, right: set[int], graded: bool, doubt: str | None
 ) -> None:
     step, there = LESSON.steps[TWO - 1], on(LESSON)
-    concluded = conclude(step, there, seen)
-    assert (concluded.holds, concluded.answers) == (holds, right)
-    assert concluded.graded
-    open_claim = step.conclude(there, seen).holds is False and holds is None
-    assert [doubt.code for doubt in concluded.doubts] == ["step-unsteady"] * open_claim
-    for doubt in concluded.doubts:
-        assert doubt.facts["name"] == "gram 800 float32 numpy on host"
-        assert doubt.facts["low"] == pytest.approx(6.03e-3)
-
-
-def test_others_who_used_the_machine_are_named_beside_the_verdict() -> None:
-    step, there, quiet = LESSON.steps[TWO - 1], on(LESSON), outcome(*CONFIRMING)
-    one, *rest = quiet.measurements
-    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
-    timed = Timing(name="a", seconds=summary(1.0), disturbed="Others.")
-    for busy in (
-        replace(quiet, measurements=(noted, *rest)),
-        replace(quiet, timings={**quiet.timings, "a": timed}),
-    ):
-        found = conclude(step, there, busy)
-        assert (found.holds, found.graded) == (True, True)
-        assert [doubt.code for doubt in found.doubts] == ["step-disturbed"]
-    assert conclude(step, there, quiet).doubts == ()
-    one, *rest = outcome(*REFUTING).measurements
-    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
-    refuted = replace(quiet, measurements=(noted, *rest))
-    assert conclude(step, there, refuted).holds is None
-
-
-@pytest.mark.parametrize(("half_width", "graded"), [(0.05, True), (0.9, False)])
-def test_disturbed_figures_grade_where_their_intervals_agree_on_a_choice(
-    half_width: float, graded: bool
-) -> None:
-    step, there = LESSON.steps[TWO - 1], on(LESSON)
-    one, *rest = outcome(*CONFIRMING, half_width=half_width).measurements
-    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
-    concluded = conclude(step, there, Outcome(measurements=(noted, *rest)))
-    assert concluded.graded == graded
+    found = conclude(step, there, seen)
+    assert (found.holds, found.answers, found.graded) == (holds, right, graded)
+    assert [one.code for one in found.doubts] == [doubt] * bool(doubt)
+    if doubt == "step-unsteady":
+        assert found.doubts[0].facts["name"] == "gram 800 float32 numpy on host"
+        assert found.doubts[0].facts["low"] == pytest.approx(6.03e-3)
     # Without a prediction there is nothing to grade; an allowed choice is right.
-    assert [concluded.grades(choice) for choice in (None, 0, 2)] == [1, 1, graded]
+    assert found.grades(None)
+    assert all(found.grades(choice) for choice in right)
+    assert found.grades(2) == graded
 
 
 def test_a_question_about_a_meaning_is_graded_by_it() -> None:
     step, there = LESSON.steps[TWO - 1], on(LESSON)
     meant = replace(step, question=replace(step.question, right=0))
-    one, *rest = outcome(*REFUTING).measurements
-    noted = msgspec.structs.replace(one, notes=(Remark("contended"),))
-    concluded = conclude(meant, there, Outcome(measurements=(noted, *rest)))
-    assert (concluded.answer, concluded.answers) == (0, {0})
-    assert concluded.graded
-
-
-def test_what_was_broken_off_is_no_verdict() -> None:
-    step, there = LESSON.steps[TWO - 1], on(LESSON)
-    problem = WorkFailed(remark=told("It broke."))
-    stopped = replace(outcome(*CONFIRMING), problem=problem)
-    ended = conclude(step, there, stopped)
-    assert (ended.holds, ended.answer) == (None, None)
-    ended = RunFinished(outcome="crashed", elapsed_seconds=0.0)
-    lost = conclude(step, there, after(ended, before=outcome(*CONFIRMING)))
-    assert (lost.holds, lost.sentences) == (None, ())
-    assert [doubt.code for doubt in lost.doubts] == ["step-incomplete"]
+    found = conclude(meant, there, outcome(REFUTING, others=True))
+    assert (found.answer, found.answers, found.graded) == (0, {0}, True)
