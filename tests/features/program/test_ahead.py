@@ -6,17 +6,15 @@ from pathlib import Path
 
 import jax
 import pytest
-from msgspec.structs import replace
 
 from jaxtui.core.engine.server import LIBTPU_DEFAULTS, engine_environment
-from jaxtui.core.model import Case, Inspected, Inspection, Peak, Topology, WorkFailed
+from jaxtui.core.model import Case, Inspected, Inspection, Topology, WorkFailed
 from jaxtui.features.program import ahead
 from jaxtui.features.program.measure import run_inspection
 from jaxtui.machine.packages import libtpu_version
 from jaxtui.tasks import devices
 from jaxtui.tasks.errors import RefusedError
 from jaxtui.ui import words
-from tests.features.program.test_screen import inspected
 from tests.tasks.running import case, own
 
 V5E = Topology(name="v5e:2x4")
@@ -106,28 +104,6 @@ def test_what_equinox_compiles_is_given_tracers_and_no_shapes(tmp_path: Path) ->
 )
 def test_too_few_arguments_are_a_failure(of: Case) -> None:
     assert isinstance(ended(of), WorkFailed)
-
-
-@pytest.mark.parametrize(
-    ("flops", "traffic", "rate", "bandwidth", "found"),
-    [
-        (1000.0, 10.0, 100.0, 10.0, (10.0, "compute")),
-        (10.0, 1000.0, 100.0, 10.0, (100.0, "bandwidth")),
-        (None, 1000.0, 100.0, 10.0, (100.0, "bandwidth")),
-        (1000.0, 10.0, None, 10.0, (1.0, "bandwidth")),
-        (1000.0, 10.0, None, None, (None, None)),
-    ],
-)
-def test_the_bound_is_the_larger_of_the_two(
-    flops: float | None,
-    traffic: float,
-    rate: float | None,
-    bandwidth: float | None,
-    found: tuple[float | None, str | None],
-) -> None:
-    peak = Peak(flops_per_second=rate, bytes_per_second=bandwidth, source="s")
-    changed = replace(inspected(case("matmul", 64)), flops=flops, bytes=traffic)
-    assert replace(changed, peak=peak).bound == found
 
 
 def test_the_environment_leaves_the_own_chips_alone() -> None:
