@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from jaxtui.core.model import Case, Failure
+from jaxtui.core.model.measurement import CollectiveRates
 from jaxtui.features.bench.messages import Results
 from jaxtui.features.bench.spreadsheet import CSV as COLUMNS
 from jaxtui.features.bench.spreadsheet import as_csv
@@ -32,7 +33,18 @@ from tests.records import told
 FAILED = Failure(
     case=measurement(size=9).case, remark=told('It "failed", badly.', "Try | less.")
 )
-ONES = (measurement(), measurement("selu", mode="numpy", device="host"))
+RATES = CollectiveRates(
+    participants=4,
+    algorithm_bytes_per_second=1e9,
+    bus_bytes_per_second=1.5e9,
+    wrong=0,
+)
+ONES = (
+    msgspec.structs.replace(measurement(), collective=RATES),
+    msgspec.structs.replace(
+        measurement("selu", mode="numpy", device="host"), stable=False
+    ),
+)
 RESULTS = Results.of(HOST, ONES, (FAILED,))
 NOTHING = Results.of(None, (), ())
 
@@ -45,6 +57,8 @@ def test_csv_is_read_back_as_it_was() -> None:
     assert float(rows[0]["first_call_seconds"]) == 0.01
     assert rows[0]["dispatch_median"] == ""
     assert rows[0]["hostname"] == "box"
+    assert float(rows[0]["bus_bytes_per_second"]) == 1.5e9
+    assert [row["stable"] for row in rows] == ["True", "False", ""]
     assert rows[2]["failure"] == 'It "failed", badly. Try | less.'
     assert rows[2]["ready_median"] == ""
     assert len(as_csv(NOTHING).splitlines()) == 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from jaxtui.core.model import PHASES, Measurement
+from jaxtui.core.model.measurement import CollectiveRates
+from jaxtui.features.bench.collectives import rates_of
 from jaxtui.features.bench.messages import Results
 from jaxtui.ui.export import csv_text
 
@@ -36,6 +38,8 @@ RATES = (
 TIMES_NUMPY = ("times_numpy", "times_numpy_low", "times_numpy_high")
 """The speed-up over NumPy, and the ends of its interval."""
 
+COLLECTIVE = CollectiveRates.__struct_fields__
+
 CSV = (
     *CASE,
     *(f"ready_{name}" for name in CLOCK),
@@ -50,6 +54,8 @@ CSV = (
     "jax",
     *TIMES_NUMPY,
     "processes",
+    "stable",
+    *COLLECTIVE,
 )
 """The columns, in order."""
 
@@ -89,7 +95,10 @@ def _csv_row(measurement: Measurement) -> dict[str, Any]:
         row["processes"] = measurement.processes.n
     row |= {name: getattr(measurement, name) for name in RATES}
     row |= {f"{phase}_seconds": getattr(measurement.phases, phase) for phase in PHASES}
+    if rates := rates_of(measurement):
+        row |= {name: getattr(rates, name) for name in COLLECTIVE}
     return row | {
+        "stable": measurement.stable,
         "stopped": measurement.stopped,
         "notes": " ".join(note.code for note in measurement.notes),
     }
