@@ -41,12 +41,6 @@ def test_columns_drop_out_by_rank(width: int | None, head: str) -> None:
     assert lines[2:4] == ["cases", head]
 
 
-def test_the_worst_note_comes_first_and_names_its_rows() -> None:
-    *_, slow, hops, _, host = terminal(report("It is slow.", "a", "b"), 80).splitlines()
-    assert (slow, hops) == ("slow  It is slow. – a, b", "hops  Good to know.")
-    assert host == "box · jax 0.12"
-
-
 def test_sentences_are_as_wide_as_a_small_terminal() -> None:
     for width in (60, 200, None):
         lines = terminal(report("word " * 60), width).splitlines()
@@ -86,9 +80,7 @@ def test_the_answer_comes_last_and_notes_are_a_line_each() -> None:
     lines = told.splitlines()
     assert lines[2:5] == ["slow  Slow – a, b", "hops  Good to know", "Press n."]
     assert lines[-1].split() == ["add", "20", "ms", "20"]
-
-
-def test_what_is_in_full_already_needs_no_hint() -> None:
+    # What is in full already needs no hint.
     failed = Note(flag="failed", text="No such op.", level="error")
     told = terminal(Report("", notes=[failed]), 60, full=False, hint="Press n.")
     assert "Press n." not in told

@@ -17,7 +17,7 @@ from jaxtui.core.history.store import History
 from jaxtui.core.model import Loop, Progress, RunFinished
 from jaxtui.core.state import RUNNING
 from jaxtui.features.bench.screen import BenchPane
-from jaxtui.features.history.report import HEAD
+from jaxtui.features.history.report import RANKS
 from jaxtui.features.history.screen import HistoryPane, HistoryTable
 from jaxtui.features.lessons.step import StepView
 from jaxtui.features.timeline.classroom import Classroom
@@ -104,7 +104,7 @@ async def test_after_a_death_whatever_needs_an_engine_brings_one_back() -> None:
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        for deaths, key in enumerate(("enter", "c", "r"), start=1):
+        for deaths, key in enumerate(("enter", "c"), start=1):
             engine.die()
             await until(pilot, lambda: app.state.engine == "released")
             runs = engine.calls.count("run")
@@ -126,7 +126,7 @@ def test_the_keys_of_a_place_are_its_own_and_do_something(place: Any) -> None:
 
 
 def test_the_words_of_a_place_come_first_and_none_is_missing() -> None:
-    assert set(HEAD) - {"id"} <= set(SAID[HistoryPane.HELP])
+    assert set(RANKS) <= set(SAID[HistoryPane.HELP])
     for place in (*SAID, "elsewhere"):
         found = words(place)
         assert [word for word, _ in found["Words here"]] == list(SAID.get(place, ()))
@@ -179,79 +179,73 @@ async def test_palette_and_help_have_every_key_those_of_the_place_first(
             assert any(meaning in str(hit.help) for hit in hits), meaning
 
 
-async def test_a_key_that_does_nothing_says_why_until_the_next_one() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        for key, why in (
-            ("s", "Nothing is running."),
-            ("x", "jaxtui holds no accelerator."),
-            ("R", "The engine has not failed."),
-            ("y", "No result yet."),
-            ("at", "@ does nothing here: ? shows the keys."),
-        ):
-            await pilot.press(key)
-            await until(pilot, lambda why=why: why in app.state.message)  # type: ignore[misc]
-        await pilot.press("down")
-        await until(pilot, lambda: not app.state.message)
-
-
-async def test_an_answer_does_not_outlive_the_run_it_is_about() -> None:
-    spoken = text(RUNNING)
-    engine = FakeEngine(begun)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        await pilot.press("enter")
-        await until(pilot, lambda: app.state.running)
-        await pilot.press("enter")
-        await until(pilot, lambda: plain(app, MessageLine) == spoken)
-        engine.emit_run(RunFinished(outcome="complete", elapsed_seconds=1.0))
-        await until(pilot, lambda: plain(app, MessageLine).startswith("Done in 1.0 s"))
-
-
-async def test_what_a_run_does_first_is_shown_however_slow_the_terminal_is(
+async def test_what_a_key_says_and_a_run_does_first_is_shown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     engine = FakeEngine(begun)
     app = app_on(engine)
+
+    async def says(key: str, sentence: str) -> None:
+        await pilot.press(key)
+        await until(pilot, lambda: sentence in plain(app, MessageLine))
+
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        monkeypatch.setattr(app.pacer, "ready", lambda: False)
-        await pilot.press("enter")
-        await until(pilot, lambda: plain(app, MessageLine) == "starting")
-        facts = {"elapsed_seconds": 0.1, "remaining_seconds": 5.0}
-        engine.emit_run(Progress(doing="compile: a", **facts))  # type: ignore[arg-type]
-        await until(pilot, lambda: plain(app, MessageLine) == "compile: a")
+        await says("s", "Nothing is running.")
+        assert app.check_action("stop", ()) is None
+        await says("x", "jaxtui holds no accelerator.")
+        await says("R", "The engine has not failed.")
+        await says("y", "No result yet.")
+        await says("at", "@ does nothing here: ? shows the keys.")
+        await pilot.press("down")
+        await until(pilot, lambda: not app.state.message)
+        # However slow the terminal is.
+        with monkeypatch.context() as patch:
+            patch.setattr(app.pacer, "ready", lambda: False)
+            await says("enter", "starting")
+            facts = {"elapsed_seconds": 0.1, "remaining_seconds": 5.0}
+            engine.emit_run(Progress(doing="compile: a", **facts))  # type: ignore[arg-type]
+            await until(pilot, lambda: plain(app, MessageLine) == "compile: a")
+        # An answer does not outlive the run that it is about.
+        await says("enter", text(RUNNING))
+        engine.emit_run(RunFinished(outcome="complete", elapsed_seconds=1.0))
+        await until(pilot, lambda: plain(app, MessageLine).startswith("Done in 1.0 s"))
 
 
-@pytest.mark.parametrize("screen", [TimelineScreen, Classroom])
-async def test_keys_of_the_tabs_are_answered_over_them(
-    screen: type[TimelineScreen | Classroom],
-) -> None:
+async def test_keys_of_the_tabs_are_answered_over_them() -> None:
     engine = FakeEngine()
     engine.answer_others(lambda work: ())
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        app.push_screen(screen(Loop(case=case())))
-        await until(pilot, lambda: isinstance(app.screen, screen))
-        for key in ("7", "y", "u"):
-            await pilot.press(key)
-            await until(pilot, lambda key=key: app.state.message.startswith(f"{key} "))  # type: ignore[misc]
-            assert isinstance(app.screen, screen)
-        await pilot.press("escape")
-        await until(pilot, lambda: not app.state.message)
+        for screen in (TimelineScreen, Classroom):
+            app.push_screen(screen(Loop(case=case())))
+            await until(pilot, lambda screen=screen: isinstance(app.screen, screen))  # type: ignore[misc]
+            for key in ("7", "y", "u"):
+                await pilot.press(key)
+                await until(
+                    pilot,
+                    lambda key=key: app.state.message.startswith(f"{key} "),  # type: ignore[misc]
+                )
+                assert isinstance(app.screen, screen)
+            await pilot.press("escape")
+            await until(pilot, lambda: not app.state.message)
 
 
-async def test_what_cannot_be_done_themes_a_small_screen_and_ctrl_c() -> None:
+async def test_themes_a_small_screen_and_ctrl_c(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    parsed: list[str] = []
+    reparse = Stylesheet.reparse
+
+    def counted(self: Stylesheet) -> None:
+        parsed.append(app.theme)
+        reparse(self)
+
+    monkeypatch.setattr(Stylesheet, "reparse", counted)
     app = app_on(FakeEngine())
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        app.perform("stop")
-        await until(pilot, lambda: app.state.message == "Nothing is running.")
-        assert app.check_action("stop", ()) is None
-
         focused = app.focused
         await pilot.resize_terminal(40, 10)
         await until(pilot, lambda: isinstance(app.screen, TooSmall))
@@ -261,12 +255,11 @@ async def test_what_cannot_be_done_themes_a_small_screen_and_ctrl_c() -> None:
         await until(pilot, lambda: not isinstance(app.screen, TooSmall))
         assert app.focused is focused
 
-        # Themes go round.
-        seen = [app.theme]
-        for _ in range(3):
-            await pilot.press("t")
-            seen.append(app.theme)
-        assert seen == [themes.DARK, themes.LIGHT, themes.PROJECTOR, themes.DARK]
+        # Themes go round; style sheets are parsed once until the theme is another.
+        assert (app.theme, parsed) == (themes.DARK, [])
+        await pilot.press("t", "t", "t")
+        assert app.theme == themes.DARK
+        assert parsed == [themes.LIGHT, themes.PROJECTOR, themes.DARK]
         # Also from an input.
         await pilot.press("2")
         await until(pilot, lambda: app.query("#sizes"))
@@ -275,46 +268,47 @@ async def test_what_cannot_be_done_themes_a_small_screen_and_ctrl_c() -> None:
     assert app.return_code == 130
 
 
-@pytest.mark.parametrize(
-    ("keys", "typed"), [("f", "train.py:step"), ("colon", "recorded"), ("u", "a")]
-)
-async def test_keys_that_come_before_a_prompt_is_open_are_for_it(
-    keys: str, typed: str
-) -> None:
+async def test_keys_that_come_before_a_prompt_is_open_are_for_it() -> None:
     engine = FakeEngine()
     app = app_on(engine)
     async with app.run_test(size=NARROW) as pilot:
         await until_ready(pilot, app)
-        for key in (keys, *typed):
-            character = ":" if key == "colon" else key
-            app.post_message(events.Key(key, character))
-        await until(pilot, lambda: app.screen_stack[1:] and app.screen.query(Input))
-        field = app.screen.query_one(Input)
-        await until(pilot, lambda: field.value.endswith(typed))
+        for key, typed in (("u", "a"), ("f", "train.py:step"), (":", "recorded")):
+            for letter in (key, *typed):
+                name = "colon" if letter == ":" and key == ":" else letter
+                app.post_message(events.Key(name, letter))
+            await until(pilot, lambda: app.screen_stack[1:] and app.screen.query(Input))
+            field = app.screen.query_one(Input)
+            await until(
+                pilot,
+                lambda field=field, typed=typed: field.value.endswith(typed),  # type: ignore[misc]
+            )
+            await pilot.press("escape")
+            await until(pilot, lambda: not app.screen_stack[1:])
         assert (engine.works, app.theme) == ([], themes.DARK)
 
 
-@pytest.mark.parametrize("click", [True, False])
-async def test_a_tab_that_is_left_does_not_come_back(click: bool) -> None:
+async def test_a_tab_that_is_left_does_not_come_back() -> None:
     app = app_on(FakeEngine())
     shown: list[str] = []
     async with app.run_test(size=(120, 40)) as pilot:
         await until_ready(pilot, app)
-        await pilot.press("3")
-        await until(pilot, lambda: app.query(StepView) and app.focused)
-        await pilot.press("enter")
-        question = app.query_one("#step-question")
-        await until(pilot, lambda: question.has_focus)
         tabs = app.query_one(TabbedContent)
         app.watch(tabs, "active", lambda tab: shown.append(tab), init=False)
-        if click:
-            await pilot.click("#--content-tab-history")
-        else:
-            await pilot.press("4")
-        await until(pilot, lambda: app.query(HistoryTable) and app.focused)
-        await pilot.pause()
-        assert shown == ["history"]
-        assert app.query_one(HistoryPane).has_focus_within
+        for click in (True, False):
+            await pilot.press("3")
+            await until(pilot, lambda: app.query(StepView) and app.focused)
+            if click:
+                await pilot.press("enter")
+                question = app.query_one("#step-question")
+                await until(pilot, lambda: question.has_focus)  # noqa: B023
+                await pilot.click("#--content-tab-history")
+            else:
+                await pilot.press("4")
+            await until(pilot, lambda: app.query(HistoryTable) and app.tab == "history")
+            pane = app.query_one(HistoryPane)
+            await until(pilot, lambda: pane.has_focus_within)  # noqa: B023
+        assert shown == ["learn", "history"] * 2
 
 
 async def test_leaving_while_the_tab_bench_is_being_filled(
@@ -331,25 +325,6 @@ async def test_leaving_while_the_tab_bench_is_being_filled(
     async with app.run_test(size=NARROW) as pilot:
         await until(pilot, lambda: not app.is_running or app.return_code)
     assert (app.return_code, app.crash) == (143, None)
-
-
-async def test_style_sheets_are_parsed_once_until_the_theme_is_another(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    again: list[str] = []
-    reparse = Stylesheet.reparse
-
-    def counted(self: Stylesheet) -> None:
-        again.append(app.theme)
-        reparse(self)
-
-    monkeypatch.setattr(Stylesheet, "reparse", counted)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        assert (app.theme, again) == (themes.DARK, [])
-        await pilot.press("t")
-        assert again == [app.theme]
 
 
 async def test_a_key_right_after_that_of_a_tab_is_for_that_tab() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 import re
 import sys
 from itertools import pairwise
@@ -86,13 +85,13 @@ def test_a_name_that_is_cut_has_its_escapes_counted() -> None:
     check_size(draw(curves, width=31, height=1), 31, 1)
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(
     series=st.lists(curves, max_size=3),
     marks=st.lists(marks, max_size=2),
     spots=st.lists(texts, max_size=4),
-    width=st.integers(1, 300),
-    height=st.integers(1, 100),
+    width=st.integers(1, 130),
+    height=st.integers(1, 45),
     x=axes,
     y=axes,
     color=st.booleans(),
@@ -124,45 +123,6 @@ def test_any_floats_at_any_size(
         assert "\x1b" not in text
 
 
-def si(value: float) -> str:
-    return f"{value * 1e6:g}µs" if value < 0.999e-3 else f"{value * 1e3:g}ms"
-
-
-def two_clocks(height: int, **options) -> str:
-    seeded = random.Random(1)
-    ready = [5e-3 * (1 + abs(seeded.gauss(0, 0.02))) for _ in range(400)]
-    dispatch = [92e-6 * (1 + abs(seeded.gauss(0, 0.1))) for _ in range(400)]
-    return draw(
-        [
-            Series("ready 5.0 ms", range(400), ready, (1, 2, 3)),
-            Series("dispatch 92 µs", range(400), dispatch, (4, 5, 6)),
-        ],
-        width=78,
-        height=height,
-        x=Axis("call"),
-        y=Axis(log=True, format=si),
-        **options,
-    )
-
-
-def test_two_clocks_lie_apart_between_labelled_decades():
-    lines = plain(two_clocks(8))
-    labels = {line[:5].strip(): row for row, line in enumerate(lines) if line[5] == "┤"}
-    assert list(labels) == ["10ms", "1ms", "100µs"]
-    drawn = [bool(re.search("[⠁-⣿]", line)) for line in lines]
-    assert drawn[labels["100µs"]]
-    assert not drawn[labels["1ms"]]
-    assert any(drawn[labels["10ms"] : labels["1ms"]])
-
-
-def test_colours_are_the_series_own():
-    text = two_clocks(12)
-    for code in ("\x1b[38;2;1;2;3m", "\x1b[38;2;4;5;6m"):
-        assert code in text
-    assert "\x1b[48" not in text
-    assert "\x1b" not in two_clocks(12, color=False)
-
-
 def test_a_terminal_without_braille_gets_the_same_plot_in_ascii():
     series = [
         Series("a", range(9), range(9)),
@@ -177,22 +137,12 @@ def test_a_terminal_without_braille_gets_the_same_plot_in_ascii():
     assert "?" not in drawn
 
 
-def test_sizes_of_a_sweep_are_the_ticks():
-    sizes = (256, 512, 1024, 2048, 4096)
-    axis = Axis("n", log=True, format=lambda v: f"{v:g}", ticks=sizes)
-    series = [Series("", sizes, [s**3 for s in sizes], points=True)]
-    text = plain(draw(series, width=60, height=9, x=axis, y=Axis(log=True)))
-    assert re.findall(r"\d+", text[-1]) == ["256", "512", "1024", "2048", "4096"]
-    assert "".join(text).count("•") == len(sizes)
-
-
-@pytest.mark.parametrize("width", [40, 60, 80])
+@pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("decades", [1, 3, 6])
-@pytest.mark.parametrize("height", [6, 20])
-def test_an_axis_has_its_name_and_two_labels_at_least(width, decades, height):
+def test_an_axis_has_its_name_and_two_labels_at_least(width, decades):
     x = Axis("flops per byte", log=True, limits=(0.3, 0.3 * 10**decades))
     picture = Picture((Series("", [1.0], [1.0], points=True),), x, Axis(""))
-    lines = picture.draw(width, height, color=False).splitlines()
+    lines = picture.draw(width, 6, color=False).splitlines()
     assert lines[-1].count("flops per byte") == 1
     assert len(re.findall(r"[0-9.]+", lines[-1])) >= 2
 
@@ -207,14 +157,6 @@ def test_an_interval_is_an_upright_bar_through_its_point():
     assert len({*bars}) == 1
     # Of a narrow one the dot is all there is to see.
     assert "".join(text).count("•") == 3
-
-
-def test_marks_are_drawn_and_named():
-    series = [Series("", range(100), range(100))]
-    at = [Mark(50, "middle"), Mark(80, "peak", axis="y"), Mark(1e9, "outside")]
-    text = draw(series, width=60, height=12, color=False, marks=at)
-    found = [name in text for name in ("┆ middle", "peak", "outside")]
-    assert found == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -244,12 +186,6 @@ def test_equal_values_get_limits_around_them(log, values):
     assert scale.at(3.0) == pytest.approx(0.5)
 
 
-def test_a_value_beyond_the_limits_leaves_the_plot():
-    series = [Series("", [0, 1, 2, 3], [0.5, 1e12, 0.5, 0.5])]
-    text = draw(series, width=40, height=10, y=Axis(limits=(0, 1)), color=False)
-    assert re.search("[⠁-⣿]", text.split("\n")[0])
-
-
 def test_zoom_keeps_the_points_of_the_window():
     values = [math.sin(i / 5) for i in range(10_000)]
     zoom = Axis(limits=(500, 530))
@@ -260,7 +196,7 @@ def test_zoom_keeps_the_points_of_the_window():
     assert whole == part
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(
     st.floats(-1e300, 1e300),
     st.floats(-1e300, 1e300),
@@ -280,36 +216,17 @@ def test_ticks_never_touch(a, b, log, along, cells):
         assert not along or 0 <= tick.start <= cells - len(tick.label)
 
 
-inner = st.floats(-50, 150)
+INNER = st.floats(-50, 150)
 
 
-@given(st.lists(st.tuples(inner, inner), max_size=30))
+@settings(max_examples=50)
+@given(st.lists(st.tuples(INNER, INNER), max_size=30))
 def test_clipped_parts_lie_inside(points):
     for part in clip(points, 80, 20):
         assert len(part) >= 2
         for x, y in part:
             assert -1e-9 <= x <= 80 + 1e-9
             assert -1e-9 <= y <= 20 + 1e-9
-
-
-def test_a_polyline_that_leaves_comes_back_as_a_new_part():
-    parts = list(clip([(1, 1), (1, 30), (5, 30), (5, 1)], 10, 10))
-    assert parts == [[(1, 1), (1, 10)], [(5, 10), (5, 1)]]
-
-
-def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(monkeypatch):
-    def fail(*_):
-        raise ValueError("math domain error")
-
-    monkeypatch.setattr(strokes, "_build", fail)
-    check_size(two_clocks(10), 78, 10)
-    assert "plotext has failed: math domain error" in two_clocks(10)
-    strokes._plotext.cache_clear()
-    monkeypatch.setitem(sys.modules, "plotext", None)
-    try:
-        assert "plotext cannot be loaded" in two_clocks(10)
-    finally:
-        strokes._plotext.cache_clear()
 
 
 def test_a_curve_is_drawn_where_its_points_are():
@@ -335,7 +252,7 @@ def test_a_curve_is_drawn_where_its_points_are():
 LABELS = ("alpha", "beta", "gamma", "delta")
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(
     places=st.lists(st.integers(0, 20), min_size=4, max_size=4),
     ends=st.lists(st.integers(0, 20), min_size=4, max_size=4),
@@ -431,6 +348,7 @@ def test_bars_touch_and_stand_on_the_foot():
     assert 8 <= len(re.findall("[▁-█]", highest)) <= 14
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.floats(0, 50), st.floats(0, 20)), max_size=30),
     st.integers(0, 50),
@@ -439,3 +357,61 @@ def test_no_bar_is_higher_than_the_highest(points, columns):
     found = frame.bar_heights(points, columns)
     assert len(found) == columns
     assert max(found, default=0) <= max((y for _, y in points), default=0)
+
+
+MS = [0.005 if call % 2 else 0.0051 for call in range(40)]
+CLOCKS = [
+    Series("ready 5.0 ms", range(40), MS, (1, 2, 3)),
+    Series("dispatch 92 µs", range(40), [ms / 54 for ms in MS], (4, 5, 6)),
+]
+
+
+def test_two_clocks_have_their_colours_and_lie_apart_between_decades():
+    axes = {"x": Axis("call"), "y": Axis(log=True, format="{:.0e}".format)}
+    text = draw(CLOCKS, width=78, height=8, **axes)
+    for code in ("\x1b[38;2;1;2;3m", "\x1b[38;2;4;5;6m"):
+        assert code in text
+    assert "\x1b[48" not in text
+    lines = plain(text)
+    labels = {line[:5]: row for row, line in enumerate(lines) if line[5] == "┤"}
+    assert list(labels) == ["1e-02", "1e-03", "1e-04"]
+    drawn = [bool(re.search("[⠁-⣿]", line)) for line in lines]
+    assert drawn[labels["1e-04"]]
+    assert not drawn[labels["1e-03"]]
+    assert any(drawn[labels["1e-02"] : labels["1e-03"]])
+
+
+def test_sizes_of_a_sweep_are_the_ticks_and_marks_are_named():
+    sizes = (256, 512, 1024, 2048, 4096)
+    axis = Axis("n", log=True, format=lambda v: f"{v:g}", ticks=sizes)
+    series = [Series("", sizes, [s**3 for s in sizes], points=True)]
+    at = [Mark(600, "middle"), Mark(1e10, "peak", axis="y"), Mark(1e9, "outside")]
+    axes = {"x": axis, "y": Axis(log=True)}
+    text = draw(series, width=60, height=9, color=False, marks=at, **axes)
+    assert re.findall(r"\d+", text.split("\n")[-1]) == [*map(str, sizes)]
+    assert text.count("•") == len(sizes)
+    found = [name in text for name in ("┆ middle", "peak", "outside")]
+    assert found == [True, True, False]
+
+
+def test_what_leaves_the_limits_comes_back_as_a_new_part():
+    parts = list(clip([(1, 1), (1, 30), (5, 30), (5, 1)], 10, 10))
+    assert parts == [[(1, 1), (1, 10)], [(5, 10), (5, 1)]]
+    series = [Series("", [0, 1, 2, 3], [0.5, 1e12, 0.5, 0.5])]
+    text = draw(series, width=40, height=10, y=Axis(limits=(0, 1)), color=False)
+    assert re.search("[⠁-⣿]", text.split("\n")[0])
+
+
+def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(monkeypatch):
+    def fail(*_):
+        raise ValueError("math domain error")
+
+    monkeypatch.setattr(strokes, "_build", fail)
+    check_size(text := draw(CLOCKS, width=78, height=10), 78, 10)
+    assert "plotext has failed: math domain error" in text
+    strokes._plotext.cache_clear()
+    monkeypatch.setitem(sys.modules, "plotext", None)
+    try:
+        assert "plotext cannot be loaded" in draw(CLOCKS, width=78, height=10)
+    finally:
+        strokes._plotext.cache_clear()
