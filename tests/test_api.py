@@ -45,12 +45,8 @@ def results(_data: None) -> Measurements:
 
 def test_a_sequence_of_what_was_measured_in_this_process(results: Measurements) -> None:
     assert results.failures == ()
-    assert [(one.case.size, one.case.mode) for one in results] == [
-        (32, "jit"),
-        (32, "numpy"),
-        (64, "jit"),
-        (64, "numpy"),
-    ]
+    cases = [(one.case.size, one.case.mode) for one in results]
+    assert cases == [(32, "jit"), (32, "numpy"), (64, "jit"), (64, "numpy")]
     assert results[1].case.device == HOST
     assert results[:2] == results.measurements[:2]
     assert all(one.ready and one.ready.median > 0 for one in results)
@@ -64,9 +60,15 @@ def test_a_sequence_of_what_was_measured_in_this_process(results: Measurements) 
     assert "matmul" in {op.name for op in jaxtui.ops()}
 
 
-def test_in_a_notebook_it_is_a_table_that_passes_no_html(results: Measurements) -> None:
-    shown = results._repr_markdown_()
-    assert shown.count("\n| ") == 6
+def test_what_can_be_taken_away(results: Measurements) -> None:
+    rows = list(csv.DictReader(io.StringIO(results.to_csv())))
+    assert [row["size"] for row in rows] == ["32", "32", "64", "64"]
+    assert results.to_markdown().startswith("**jit: ")
+    document = msgspec.json.decode(results.to_json(), type=Results)
+    assert document.measurements == results.measurements
+    assert "samples" in json.loads(results.to_json())["measurements"][0]
+    # In a notebook it is a table that passes no HTML.
+    assert results._repr_markdown_().count("\n| ") == 6
     (case, *rest) = results._run.cases
     odd = msgspec.structs.replace(case.case, op="<script>&")
     cases = (msgspec.structs.replace(case, case=odd), *rest)
@@ -76,20 +78,18 @@ def test_in_a_notebook_it_is_a_table_that_passes_no_html(results: Measurements) 
     assert "&lt;script>&" in shown
 
 
-def test_what_can_be_taken_away(results: Measurements) -> None:
-    rows = list(csv.DictReader(io.StringIO(results.to_csv())))
-    assert [row["size"] for row in rows] == ["32", "32", "64", "64"]
-    assert results.to_markdown().startswith("**jit: ")
-    document = msgspec.json.decode(results.to_json(), type=Results)
-    assert document.measurements == results.measurements
-    assert "samples" in json.loads(results.to_json())["measurements"][0]
-
-
-def test_it_is_kept_in_the_history(results: Measurements) -> None:
+def test_it_is_kept_in_the_history_and_noted_outside_of_earlier_intervals(
+    results: Measurements,
+) -> None:
     kept = History().count()
     assert kept == 4
-    jaxtui.bench("selu", size=100, budget=0.5, history=False)
+    (first,) = jaxtui.bench("selu", size=3000, budget=0.5, history=False)
     assert History().count() == kept
+    slow = msgspec.structs.replace(first, ready=summary(5.0))
+    assert results.host is not None
+    History().add([(results.host, jaxtui.devices()[0], slow, 1.0)])
+    (again,) = jaxtui.bench("selu", size=3000, budget=0.5)
+    assert again.has("earlier-runs")
 
 
 def test_several_processes_are_engines_beside_this_one() -> None:
@@ -109,17 +109,6 @@ async def test_a_notebook_has_a_loop_and_an_engine_that_is_refused_says_why(
     with pytest.raises(EngineUnavailableError, match=r"The TPU is held\. End it\."):
         jaxtui.bench("selu", processes=2, history=False)
     assert "close" in engine.calls
-
-
-def test_earlier_runs_outside_of_an_interval_are_noted() -> None:
-    (first,) = jaxtui.bench("selu", size=3000, budget=0.5)
-    assert first.ready is not None
-    host = jaxtui.bench("selu", size=64, budget=0.2, history=False).host
-    assert host is not None
-    slow = msgspec.structs.replace(first, ready=summary(5.0))
-    History().add([(host, jaxtui.devices()[0], slow, 1.0)])
-    again = jaxtui.bench("selu", size=3000, budget=0.5)
-    assert again[0].has("earlier-runs")
 
 
 def test_a_history_that_cannot_be_written_is_a_warning(
@@ -145,13 +134,11 @@ def test_lists_and_objects_of_jax_serve_everywhere() -> None:
             budget=0.5,
             history=False,
         )
-    assert {one.case.device for one in found} == {"cpu:1"}
-    assert {(one.case.op, one.case.size) for one in found} == {
-        ("selu", 64),
-        ("selu", 32),
-        ("matmul", 16),
-    }
-    assert {one.case.dtype for one in found} == {"bfloat16", "float32"}
+    cases = [one.case for one in found]
+    assert {case.device for case in cases} == {"cpu:1"}
+    assert {case.dtype for case in cases} == {"bfloat16", "float32"}
+    sizes = {("selu", 64), ("selu", 32), ("matmul", 16)}
+    assert {(case.op, case.size) for case in cases} == sizes
 
 
 def test_functions_of_a_file_are_timed_and_a_case_without_a_result_is_a_failure(
@@ -204,29 +191,27 @@ def test_a_function_is_timed_with_its_arguments_and_they_are_left_alone() -> Non
 
 
 @pytest.mark.parametrize(
-    ("ops", "given", "said"),
+    ("given", "said"),
     [
-        ([], {}, 'There is no op ""'),
-        (["matmull"], {}, "Did you mean matmul"),
-        (["matmul"], {"size": 0}, '"0" is not a size'),
-        (["matmul"], {"size": []}, '"" is not a size'),
-        (["matmul"], {"size": 1.5}, '"1.5" is not a size'),
-        (["matmul"], {"mode": []}, 'no mode ""'),
-        (["matmul"], {"dtype": None}, 'no dtype "None"'),
-        (["matmul"], {"dtype": object}, "no dtype"),
-        (["matmul"], {"device": "tpu:7"}, 'no device "tpu:7"'),
-        (["matmul"], {"inputs": ["disk"]}, "place for inputs"),
-        (["matmul"], {"budget": 0}, 'The budget "0" is not a time'),
-        (["matmul"], {"target": 3}, "The target 3 is not a share"),
-        (["matmul"], {"seed": -1}, "The seed -1"),
-        (["matmul"], {"processes": 0}, '"0" is not a number of processes'),
+        ({"ops": []}, 'There is no op ""'),
+        ({"ops": ["matmull"]}, "Did you mean matmul"),
+        ({"size": 0}, '"0" is not a size'),
+        ({"size": []}, '"" is not a size'),
+        ({"size": 1.5}, '"1.5" is not a size'),
+        ({"mode": []}, 'no mode ""'),
+        ({"dtype": None}, 'no dtype "None"'),
+        ({"dtype": object}, "no dtype"),
+        ({"device": "tpu:7"}, 'no device "tpu:7"'),
+        ({"inputs": ["disk"]}, "place for inputs"),
+        ({"budget": 0}, 'The budget "0" is not a time'),
+        ({"target": 3}, "The target 3 is not a share"),
+        ({"seed": -1}, "The seed -1"),
+        ({"processes": 0}, '"0" is not a number of processes'),
     ],
 )
-def test_what_makes_no_sense_is_a_sentence(
-    ops: list[str], given: dict[str, Any], said: str
-) -> None:
+def test_what_makes_no_sense_is_a_sentence(given: dict[str, Any], said: str) -> None:
     with pytest.raises(SelectionError, match=re.escape(said)):
-        jaxtui.bench(*ops, **given)
+        jaxtui.bench(*given.pop("ops", ["matmul"]), **given)
 
 
 def test_the_code_of_the_page_runs(

@@ -65,39 +65,28 @@ def test_csv_is_read_back_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("begin", ["=", "+", "-", "@", "\t"])
-def test_no_cell_of_a_csv_is_a_formula(begin: str) -> None:
+def test_no_cell_of_a_csv_is_a_formula_and_markdown_passes_no_html(begin: str) -> None:
     text = f"{begin}HYPERLINK(1)"
     cells = csv_text(("a", "b"), [{"a": text, "b": -1.5}])
-    assert list(csv.DictReader(io.StringIO(cells, newline=""))) == [
-        {"a": f"'{text}", "b": "-1.5"}
-    ]
-
-
-def test_markdown_passes_no_html() -> None:
+    (row,) = csv.DictReader(io.StringIO(cells, newline=""))
+    assert row == {"a": f"'{text}", "b": "-1.5"}
     text = 'a < b <img src=x onerror="y"> </td> <!-- c'
-    assert render.escaped(text) == (
-        'a < b &lt;img src=x onerror="y"> &lt;/td> &lt;!-- c'
-    )
+    found = 'a < b &lt;img src=x onerror="y"> &lt;/td> &lt;!-- c'
+    assert render.escaped(text) == found
 
 
 def test_a_file_is_never_replaced_unasked(tmp_path: Path) -> None:
-    path = tmp_path / "results.csv"
-    write(path, "first")
-    with pytest.raises(ExistsError):
-        write(path, "second")
-    assert path.read_bytes() == b"first"
-    write(path, "second", replace=True)
-    assert path.read_bytes() == b"second"
-    assert os.listdir(tmp_path) == ["results.csv"]
-
-
-def test_what_can_be_known_beforehand_is(tmp_path: Path) -> None:
     path = tmp_path / "RESULTS.CSV"
     check(path, [".csv"])
     write(path, "first")
-    with pytest.raises(ExistsError):
-        check(path, [".csv"])
+    for again in (lambda: write(path, "second"), lambda: check(path, [".csv"])):
+        with pytest.raises(ExistsError):
+            again()
+    assert path.read_bytes() == b"first"
     check(path, [".csv"], replace=True)
+    write(path, "second", replace=True)
+    assert path.read_bytes() == b"second"
+    assert os.listdir(tmp_path) == ["RESULTS.CSV"]
     with pytest.raises(ExportError, match="one of these endings"):
         check(tmp_path / "results.csv", [".md"])
 
