@@ -25,7 +25,7 @@ from tests.features.bench.test_stopwatch import CASES, CLOCKS
 from tests.features.bench.test_views import VIEWED, VIEWS
 from tests.features.crossover.test_report import SEARCHES
 from tests.features.roofline.test_judge import LINK, PLACES
-from tests.features.roofline.test_report import UNDER
+from tests.features.roofline.test_report import PICTURES, UNDER
 from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.ui.making import COLORS, run_of
 
@@ -161,4 +161,10 @@ def test_rooflines() -> None:
             notes = statements(state, index)
             lines += [f"  {x.remark.code}: {x.remark.text} {x.about}" for x in notes]
         lines.append("")
-    freeze("rooflines", lines)
+    for name, picture in PICTURES.items():
+        lines.append(f"# {name}")
+        if picture:
+            lines += picture.draw(80, 20, color=False).splitlines()
+            lines += [f"{one.label} {one.line} {one.color}" for one in picture.series]
+            lines += [f"{spot.text} {spot.color}" for spot in picture.spots]
+    freeze("rooflines", [line.rstrip() for line in lines])

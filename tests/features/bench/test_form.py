@@ -36,28 +36,25 @@ async def on_form() -> AsyncIterator[App]:
         yield app, pilot, app.query_one(CaseForm), engine
 
 
-async def test_what_an_op_lacks_is_grey_and_unmarked() -> None:
-    async with on_form() as (app, _, widget, _):
+async def test_what_an_op_or_a_machine_lacks_is_not_marked() -> None:
+    async with on_form() as (app, pilot, widget, _):
         matmul, selu = OPS
         more = msgspec.structs.replace(selu, modes=(*selu.modes, "pallas"))
+        reduce = op("all_reduce", "float32", modes=("jit",), collective=True)
         modes = app.query_one("#modes", Marks)
-        widget.state = replace(widget.state, ops=(matmul, more))
-        for name, chosen in (("selu", ("jit", "pallas")), ("matmul", ("jit",))):
-            widget.fill(Values(op=name, modes=("jit", "pallas"), precisions=("high",)))
+        widget.state = replace(widget.state, ops=(matmul, more, reduce))
+        for one, chosen in ((more, ("jit", "pallas")), (matmul, ("jit",))):
+            widget.fill(
+                Values(op=one.name, modes=("jit", "pallas"), precisions=("high",))
+            )
             assert modes.chosen == chosen
-            greyed = {option.prompt for option in modes.options if option.disabled}
-            assert {*map(str, greyed)} == {*modes.values} - {
-                *(more if name == "selu" else matmul).modes
-            }
+            greyed = {str(option.prompt) for option in modes.options if option.disabled}
+            assert greyed == {*modes.values} - {*one.modes}
         assert widget.values.precisions == ("high",)
         widget.fill(Values(op="selu", precisions=("high",)))
         assert widget.values.precisions == ("default",)
 
-
-async def test_a_collective_takes_all_devices() -> None:
-    async with on_form() as (app, pilot, widget, _):
-        reduce = op("all_reduce", "float32", modes=("jit",), collective=True)
-        widget.state = replace(widget.state, ops=(*OPS, reduce))
+        # A collective takes all devices.
         devices = widget.query_one("#devices", Marks)
         assert devices.values == ("cpu:0", "cpu:1", "cpu:0-1")
         assert not app.query_one("#mesh").display
@@ -72,16 +69,10 @@ async def test_a_collective_takes_all_devices() -> None:
         widget.fill(replace(widget.values, op="matmul"))
         assert widget.values.mesh == ""
 
-
-async def test_devices_that_are_not_here_are_not_marked() -> None:
-    async with on_form() as (_, _, widget, _):
         widget.state = replace(widget.state, devices=cpu_devices(4))
-        for asked, chosen in (
-            (("cpu:0-1", "cpu:7"), "cpu:0-1"),  # some of them together
-            (("tpu:0",), "cpu:0"),
-        ):
+        for asked, place in (("cpu:0-1", "cpu:7"), "cpu:0-1"), (("tpu:0",), "cpu:0"):
             widget.fill(replace(widget.values, devices=asked))
-            assert widget.values.devices == (chosen,)
+            assert widget.values.devices == (place,)
 
 
 async def test_letters_find_an_op_also_when_they_come_at_once() -> None:

@@ -27,13 +27,11 @@ from jaxtui.core.model import (
     WorkFailed,
 )
 from jaxtui.core.state import CaseState, Job, State, begin_run, reduce
-from jaxtui.core.text import PLAIN
 from jaxtui.features.roofline.judge import device_of, place, roofs_of, work_for
-from jaxtui.features.roofline.messages import Place
-from jaxtui.features.roofline.picture import letters, picture
+from jaxtui.features.roofline.picture import picture
 from jaxtui.features.roofline.report import report, result
 from jaxtui.features.roofline.screen import columns, is_measured, message
-from jaxtui.ui.plot import SERIES, Picture
+from jaxtui.ui.plot import Picture
 from jaxtui.ui.report import terminal
 from tests import records
 from tests.core.figures import (
@@ -228,72 +226,50 @@ def test_a_bar_has_the_colour_of_what_ran(mode: Any, role: str) -> None:
 
 
 COLORS = ((10, 20, 30), (40, 50, 60), (70, 80, 90))
+SOME = roofs(
+    bandwidth(published=msgspec.structs.replace(PUBLISHED, value=20e9)),
+    compute(published=msgspec.structs.replace(PUBLISHED, value=300e9)),
+    compute(20e9, BFLOAT16),
+)
 
 
-def places(*facts: dict[str, Any], under: RoofsMeasured | None = None) -> list[Place]:
-    return [place(measured(**one), under or roofs()) for one in facts]
+def drawn(
+    *facts: dict[str, Any], under: RoofsMeasured | None = None, selected: int = -1
+) -> Picture | None:
+    """The picture of cases of which one is selected, if any."""
+    found = [place(measured(**one), under or roofs()) for one in facts]
+    chosen = found[selected] if selected >= 0 else None
+    return picture(found, under or roofs(), COLORS, chosen)
 
 
-def made(found: list[Place], under: Any = None, selected: Any = None) -> Picture:
-    picture_of = picture(found, under or roofs(), COLORS, selected)
-    assert picture_of is not None
-    return picture_of
-
-
-def drawn(found: list[Place], under: RoofsMeasured | None = None) -> list[str]:
-    lines = made(found, under).draw(80, 20, color=False).splitlines()
-    return [line.encode("ascii", PLAIN).decode() for line in lines]
-
-
-def test_cases_are_letters_under_their_roof_and_data_movers_are_left_to_words() -> None:
-    cases = [{"flops": 1e6}, {"flops": None}, {"flops": 1e9}, {"rated": False}]
-    found = places(*cases, {"flops": 1e7})
-    assert letters(found) == ("A", "", "B", "", "C")
-    lines = drawn(found)
-    body = "\n".join(line[6:] for line in lines[1:]).replace("GB/s", "")
-    assert [body.count(letter) for letter in "ABCD"] == [1, 1, 1, 0]
-    row = next(row for row, line in enumerate(lines) if row and "A" in line)
-    column = lines[row].index("A")
-    roof = next(row for row, line in enumerate(lines) if row and line[column] == "*")
-    assert roof < row
-
-
-def test_roofs_that_cases_are_under_are_named_and_published_ones_told_apart() -> None:
-    under = roofs(
-        bandwidth(published=msgspec.structs.replace(PUBLISHED, value=20e9)),
-        compute(published=msgspec.structs.replace(PUBLISHED, value=300e9)),
-        compute(20e9, BFLOAT16),
-    )
-    found = places({"flops": 1e9}, {"flops": 1e9, "dtype": "bfloat16"}, under=under)
-    text = "\n".join(drawn(found, under))
-    for name in ("float32 150 GFLOP/s", "bfloat16 20.0 GFLOP/s", "12.0 GB/s"):
-        assert name in text
-    assert ("measured" in text, "published" in text) == (True, True)
-    assert "published" not in "\n".join(drawn(found))
-    # Measured roofs are lines, published ones dots; in colour as well.
-    assert [one.line for one in made(found, under).series] == [True, True, False, False]
-    text = "\n".join(drawn(places({}, under=under), under))
-    assert ("float32" in text, "bfloat16" in text) == (True, False)
-    assert "bfloat16" in "\n".join(drawn([], under))
-    # Without the memory roof there is no picture.
-    assert picture(places({}), roofs(compute()), COLORS) is None
-
-
-def test_a_case_has_the_colour_of_what_ran_and_the_selected_one_stands_out() -> None:
-    found = places({"flops": 1e6}, {"flops": 1e7}, {"flops": 1e5, "mode": "numpy"})
-    shown = made(found, selected=found[1]).spots[:3]
-    assert [(spot.text, spot.color) for spot in shown] == [
-        ("B◂", None),
-        ("A", COLORS[SERIES["jit"] % len(COLORS)]),
-        ("C", COLORS[SERIES["numpy"]]),
-    ]
-
+PICTURES = {
+    # Data movers, and what has no rate, are left to words.
+    "letters": drawn(
+        {"flops": 1e6},
+        {"flops": None},
+        {"flops": 1e9},
+        {"rated": False},
+        {"flops": 1e7},
+    ),
+    "measured and published": drawn(
+        {"flops": 1e9}, {"flops": 1e9, "dtype": "bfloat16"}, under=SOME
+    ),
+    # Only roofs that some case is under, or all before there is a case.
+    "one roof": drawn({}, under=SOME),
+    "no case": drawn(under=SOME),
+    "without the memory roof": drawn({}, under=roofs(compute())),
+    "the second is selected": drawn(
+        {"flops": 1e6}, {"flops": 1e7}, {"flops": 1e5, "mode": "numpy"}, selected=1
+    ),
+}
 
 FLOATS = st.none() | st.floats(0, 1e30), st.floats(1, 1e30), st.floats(1e-9, 1e6)
 
 
 @given(st.lists(st.tuples(*FLOATS), max_size=70))
 def test_any_cases_can_be_drawn(facts) -> None:
-    found = [place(measured(flops, moved, s), roofs()) for flops, moved, s in facts]
-    lines = made(found).draw(60, 12, color=False).splitlines()
-    assert [len(line) for line in lines] == [60] * 12
+    names = ("flops", "bytes", "seconds")
+    lines = drawn(*(dict(zip(names, one, strict=True)) for one in facts))
+    assert [len(line) for line in lines.draw(60, 12, color=False).splitlines()] == (
+        [60] * 12
+    )
