@@ -23,11 +23,11 @@ from jaxtui.machine.hosts import (
         ("node[a-b]", []),
     ],
 )
-def test_nodes_as_slurm_lists_them(text, nodes):
+def test_nodes_as_slurm_lists_them(text: str, nodes: list[str]) -> None:
     assert [*nodes_of(text)] == nodes
 
 
-def test_a_list_of_nodes_has_an_end():
+def test_a_list_of_nodes_has_an_end() -> None:
     assert len([*nodes_of("n[0-999999999]")]) == 10_000
 
 
@@ -44,11 +44,11 @@ def test_a_list_of_nodes_has_an_end():
         ({"MEGASCALE_NUM_SLICES": "1"}, False),
     ],
 )
-def test_what_launchers_leave(environment, launched):
+def test_what_launchers_leave(environment: dict[str, str], launched: bool) -> None:
     assert is_launched(environment) is launched
 
 
-def test_names_of_hosts():
+def test_names_of_hosts() -> None:
     tpu = {"TPU_WORKER_HOSTNAMES": "a, b"}
     assert names_of(tpu, 2) == ("a", "b")
     assert names_of(tpu, 3) == ()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from jaxtui.core.engine.core import Core
 from jaxtui.machine import processes
 from jaxtui.machine.processes import Lock, holders, lock
+from tests.machine.conftest import Machine
 
 HOLD = (
     "import fcntl, sys; file = open(sys.argv[1], 'w');"
@@ -18,7 +20,7 @@ HOLD = (
 )
 
 
-def test_whoever_has_a_device_file_open_is_found(machine):
+def test_whoever_has_a_device_file_open_is_found(machine: Machine) -> None:
     machine.process(
         41, "python train.py --big", "/dev/accel1", "/dev/accel0", "/dev/null"
     )
@@ -41,7 +43,7 @@ def test_whoever_has_a_device_file_open_is_found(machine):
 @pytest.mark.skipif(
     sys.platform != "linux" or os.geteuid() == 0, reason="root may look anywhere"
 )
-def test_processes_that_may_not_be_looked_into_are_left_out(machine):
+def test_processes_that_may_not_be_looked_into_are_left_out(machine: Machine) -> None:
     machine.process(5, "secret", "/dev/accel0")
     (machine.root / "proc/5/fd").chmod(0)
     machine.process(6, "open", "/dev/accel1")
@@ -50,7 +52,7 @@ def test_processes_that_may_not_be_looked_into_are_left_out(machine):
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path: Path) -> Path:
     path = tmp_path / processes.LOCK_FILE
     path.parent.mkdir()
     path.touch()
@@ -59,7 +61,7 @@ def file(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux's kernel")
-def test_a_lock_of_a_real_process_is_told_with_it(file, tmp_path):
+def test_a_lock_of_a_real_process_is_told_with_it(file: Path, tmp_path: Path) -> None:
     """libtpu's text, a real holder: it is named, and deleting is not advised."""
     refused = RuntimeError(
         "Unable to initialize backend 'tpu': ABORTED: Internal error when accessing"
@@ -85,7 +87,7 @@ def test_a_lock_of_a_real_process_is_told_with_it(file, tmp_path):
     assert core._explained(refused).remark.facts == {"lock": True}
 
 
-def test_the_process_that_libtpu_names_is_looked_up(file, tmp_path):
+def test_the_process_that_libtpu_names_is_looked_up(file: Path, tmp_path: Path) -> None:
     refused = RuntimeError(
         "ABORTED: The TPU is already in use by process with pid"
         f" {os.getpid()}. Not attempting to load libtpu.so in this process."
@@ -96,7 +98,9 @@ def test_the_process_that_libtpu_names_is_looked_up(file, tmp_path):
     assert facts["command"] == failed.holders[0].command != ""
 
 
-def test_what_can_be_seen_of_a_lock(machine, monkeypatch):
+def test_what_can_be_seen_of_a_lock(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert lock(machine.root) == Lock()
     machine.lock(4242)
     assert [one.pid for one in lock(machine.root).holders] == [4242]

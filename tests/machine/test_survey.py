@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from email.message import Message
+from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.core.model import Device
 from jaxtui.machine import findings, gpu_memory, hardware
 from jaxtui.machine.gpu_memory import GpuMemory
-from jaxtui.machine.hardware import Chip
+from jaxtui.machine.hardware import Chip, Maker
 from jaxtui.machine.packages import Packages, installed, version_numbers
 from jaxtui.machine.survey import Survey, blocking, survey
 from jaxtui.ui import words
+from tests.machine.conftest import Machine
 from tests.processes import LIMIT_SECONDS
+from tests.records import device
 
 GIBIBYTE = 2**30
 AMD = {"class": "0x120000"}
+PLUGIN = {"jax-cuda12-plugin": "0.12.0"}
 
 
-def test_a_machine_without_accelerators_is_not_looked_through(machine):
+def test_a_machine_without_accelerators_is_not_looked_through(machine: Machine) -> None:
     machine.chip("0x8086", "0x1237", **{"class": "0x060000"})
     machine.process(41, "python train.py", "/dev/accel0")
     assert survey({"JAX_PLATFORMS": "cpu", "HOME": "/"}, machine.root) == Survey(
@@ -41,12 +46,14 @@ def test_a_machine_without_accelerators_is_not_looked_through(machine):
         ("0x8086", "0x3e92", {"class": "0x030000"}, ""),  # another maker's display
     ],
 )
-def test_chips_are_known_by_their_ids(machine, vendor, device, facts, found):
+def test_chips_are_known_by_their_ids(
+    machine: Machine, vendor: str, device: str, facts: dict[str, str], found: str
+) -> None:
     machine.chip(vendor, device, **facts)
     assert hardware.in_words(hardware.chips(machine.root / "sys")) == found
 
 
-def test_everything_at_once(machine):
+def test_everything_at_once(machine: Machine) -> None:
     for _ in range(2):
         machine.chip("0x1ae0", "0x0063")
     machine.node("accel0")
@@ -73,7 +80,9 @@ def test_everything_at_once(machine):
         ("cpu", (), "the CPU"),
     ],
 )
-def test_what_jax_is_about_to_initialise(machine, platforms, makers, hardware):
+def test_what_jax_is_about_to_initialise(
+    machine: Machine, platforms: str, makers: tuple[str, ...], hardware: str
+) -> None:
     machine.node("accel0")
     machine.node("nvidia0")
     seen = survey({"JAX_PLATFORMS": platforms}, machine.root)
@@ -83,12 +92,14 @@ def test_what_jax_is_about_to_initialise(machine, platforms, makers, hardware):
 # Memory of GPUs.
 
 
-def test_nvidia_smi_is_asked_and_not_awaited_for_ever(tmp_path, monkeypatch):
+def test_nvidia_smi_is_asked_and_not_awaited_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "nvidia-smi"
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(gpu_memory, "_SMI_SECONDS", LIMIT_SECONDS)
 
-    def answer(script):
+    def answer(script: str) -> tuple[GpuMemory, ...]:
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
         return tuple(gpu_memory.nvidia())
@@ -108,7 +119,9 @@ def test_nvidia_smi_is_asked_and_not_awaited_for_ever(tmp_path, monkeypatch):
     ("chosen", "cards"),
     [(None, [0, 1, 2]), ("", []), ("-1", []), ("2,0", [2, 0]), ("GPU-1", [1])],
 )
-def test_the_cards_that_jax_may_use(monkeypatch, chosen, cards):
+def test_the_cards_that_jax_may_use(
+    monkeypatch: pytest.MonkeyPatch, chosen: str | None, cards: list[int]
+) -> None:
     there = [GpuMemory(n, 1, 2, uuid=f"GPU-{n}") for n in range(3)]
     monkeypatch.setattr(gpu_memory, "nvidia", lambda: iter(there))
     environment = {} if chosen is None else {"CUDA_VISIBLE_DEVICES": chosen}
@@ -116,7 +129,7 @@ def test_the_cards_that_jax_may_use(monkeypatch, chosen, cards):
     assert [card.index for card in gpu_memory.of(seen)] == cards
 
 
-def test_the_driver_of_amd_tells_by_files(machine):
+def test_the_driver_of_amd_tells_by_files(machine: Machine) -> None:
     used, total = 100 * GIBIBYTE, 192 * GIBIBYTE
     files = {"mem_info_vram_used": str(used), "mem_info_vram_total": str(total)}
     machine.chip("0x1ae0", "0x0063")
@@ -141,18 +154,16 @@ class Distribution:
             self.metadata["Requires-Dist"] = requirement
 
 
-def test_what_is_installed_is_told_by_name():
-    found = installed(
-        [
-            Distribution(
-                "jax", "0.12.0.1", "numpy>=2", 'libtpu==0.0.50.*; extra == "tpu"'
-            ),
-            Distribution("jaxlib", "0.12.0.1"),
-            Distribution("libtpu", "0.0.50.1"),
-            Distribution("jax_cuda12_plugin", "0.12.0"),
-            Distribution("numpy", "2.5"),
-        ]
-    )
+def test_what_is_installed_is_told_by_name() -> None:
+    pin = 'libtpu==0.0.50.*; extra == "tpu"'
+    distributions: Any = [
+        Distribution("jax", "0.12.0.1", "numpy>=2", pin),
+        Distribution("jaxlib", "0.12.0.1"),
+        Distribution("libtpu", "0.0.50.1"),
+        Distribution("jax_cuda12_plugin", "0.12.0"),
+        Distribution("numpy", "2.5"),
+    ]
+    found = installed(distributions)
     assert found == Packages(
         jax="0.12.0.1",
         jaxlib="0.12.0.1",
@@ -176,12 +187,16 @@ def test_what_is_installed_is_told_by_name():
         (None, "0.0.51", ""),
     ],
 )
-def test_the_libtpu_that_jax_asks_for(version, pin, wanted):
+def test_the_libtpu_that_jax_asks_for(
+    version: str | None, pin: str | None, wanted: str
+) -> None:
     plugins = {"libtpu": version} if version else {}
     assert Packages("0.12.0.1", "0.12.0.1", plugins, pin).libtpu_wanted == wanted
 
 
-def test_only_the_packages_that_matter_are_opened(tmp_path, monkeypatch):
+def test_only_the_packages_that_matter_are_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plugins = ("libtpu", "jax_cuda12_plugin", "jax_cuda13_pjrt", "jax_rocm60_plugin")
     for name in ("jax", *plugins, "libtpu_tools", "other"):
         folder = tmp_path / f"{name}-0.12.0.dist-info"
@@ -195,18 +210,14 @@ def test_only_the_packages_that_matter_are_opened(tmp_path, monkeypatch):
     assert set(found.plugins) == {name.replace("_", "-") for name in plugins}
 
 
-def test_versions_are_read_as_numbers():
-    for version, numbers in (
-        ("0.6.2", (0, 6, 2)),
-        ("0.6.dev1", (0, 6)),
-        ("0.12.0.1", (0, 12, 0, 1)),
-        ("0.7.0.dev20250701+abc", (0, 7, 0)),
-        ("0.10.0rc1", (0, 10, 0)),
-    ):
-        assert version_numbers(version) == numbers
+def test_versions_are_read_as_numbers() -> None:
+    assert version_numbers("0.6.dev1") == (0, 6)
+    assert version_numbers("0.12.0.1") == (0, 12, 0, 1)
+    assert version_numbers("0.7.0.dev20250701+abc") == (0, 7, 0)
+    assert version_numbers("0.10.0rc1") == (0, 10, 0)
 
 
-def held(environment, machine):
+def held(environment: dict[str, str], machine: Machine) -> list[int]:
     """By whom, for a program with this environment."""
     seen = survey(environment, machine.root)
     return [holder.pid for holder in blocking(seen, machine.root)]
@@ -224,14 +235,16 @@ def held(environment, machine):
         ({"TPU_VISIBLE_DEVICES": "1"}, False),
     ],
 )
-def test_a_holder_blocks_only_who_wants_the_whole_tpu(machine, environment, blocked):
+def test_a_holder_blocks_only_who_wants_the_whole_tpu(
+    machine: Machine, environment: dict[str, str], blocked: bool
+) -> None:
     machine.process(41, "python", "/dev/accel0")
     assert held(environment, machine) == []  # there are no device files
     machine.node("accel0")
     assert bool(held(environment, machine)) is blocked
 
 
-def test_vfio_counts_only_where_a_tpu_is(machine):
+def test_vfio_counts_only_where_a_tpu_is(machine: Machine) -> None:
     machine.node("vfio/1")
     machine.process(41, "qemu", "/dev/vfio/1")
     machine.chip("0x1ae0", "0x0042")  # Google's network card
@@ -252,7 +265,9 @@ def test_vfio_counts_only_where_a_tpu_is(machine):
         ("rocm", {"ROCR_VISIBLE_DEVICES": "4,5"}, (4, 5)),
     ],
 )
-def test_the_gpus_that_jax_may_use(maker, environment, visible):
+def test_the_gpus_that_jax_may_use(
+    maker: Maker, environment: dict[str, str], visible: Sequence[int]
+) -> None:
     chips = tuple(Chip(f"0000:0{n}:00.0", maker, "GPU") for n in range(8))
     seen = Survey(chips=chips, environment=environment)
     used = [n for n in range(8) if seen.uses(maker, n, f"GPU-{n}aa")]
@@ -265,15 +280,16 @@ def test_the_gpus_that_jax_may_use(maker, environment, visible):
         (("dxg",), True, {}, ("plugin-missing", "an NVIDIA GPU (/dev/dxg)")),
         (("dxg",), False, {}, ("wsl-driver", "libcuda.so.1")),
         (("nvhost-gpu",), False, {}, ("plugin-missing", "sm_87")),
-        (
-            ("nvhost-gpu",),
-            False,
-            {"jax-cuda12-plugin": "0.12.0"},
-            ("fallback", "/dev/nvhost-gpu"),
-        ),
+        (("nvhost-gpu",), False, PLUGIN, ("fallback", "/dev/nvhost-gpu")),
     ],
 )
-def test_gpus_that_are_on_no_bus(machine, nodes, driver, plugins, found):
+def test_gpus_that_are_on_no_bus(
+    machine: Machine,
+    nodes: tuple[str, ...],
+    driver: bool,
+    plugins: dict[str, str],
+    found: tuple[str, ...],
+) -> None:
     for node in nodes:
         machine.node(node)
     if driver:
@@ -283,8 +299,7 @@ def test_gpus_that_are_on_no_bus(machine, nodes, driver, plugins, found):
     seen = replace(
         survey({}, machine.root), packages=Packages("0.12.0", "0.12.0", plugins)
     )
-    cpu = Device(id=0, platform="cpu", device_kind="cpu", process_index=0)
-    (remark,) = findings.after(seen, [cpu])
+    (remark,) = findings.after(seen, [device("cpu:0")])
     assert remark.code == found[0]
     assert found[1] in words.text(remark)
     assert "attached to this VM" not in words.text(remark)

@@ -79,11 +79,11 @@ def test_any_other_name_is_handed_on() -> None:
         ("", None),
     ],
 )
-def test_chips_of_an_accelerator_type(name, chips):
+def test_chips_of_an_accelerator_type(name: str, chips: int | None) -> None:
     assert topologies.chips_of(name) == chips
 
 
-def test_one_host_of_a_slice():
+def test_one_host_of_a_slice() -> None:
     for hosts, count in (("", 1), ("localhost", 1), ("a,b", 2), ("a, b,c,", 3)):
         assert topologies.workers({"TPU_WORKER_HOSTNAMES": hosts}) == count
     assert topologies.workers({}) == 1

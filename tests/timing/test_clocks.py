@@ -130,7 +130,9 @@ def looped(trips: int) -> Call:
             x = x.at[0, 0].add(y[0, 0] * 0)  # XLA may not fold y * 0: y may be NaN
             return x, x @ x
 
-        return jax.lax.fori_loop(0, trips, body, (x, jnp.zeros_like(x)))[1]
+        result: jax.Array
+        _, result = jax.lax.fori_loop(0, trips, body, (x, jnp.zeros_like(x)))
+        return result
 
     return loop
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 
 from jaxtui.tasks import inputs
 from jaxtui.timing import coldpath
 from tests.tasks.buffers import aligned_copy
+from tests.tasks.running import case, measured
 
 ELEMENTS = 1_000_000
-
-WARM_CACHE = """
-import sys, json, jax
-jax.config.update("jax_compilation_cache_dir", sys.argv[1])
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-from jaxtui.features.bench.measure.experiment import run
-from jaxtui.core.model import (Case, CaseMeasured, Experiment)
-case = Case(op="selu", size=5000, dtype="float32", device="cpu:0", mode="jit")
-for event in run(Experiment(cases=(case,), budget_seconds=0.5)):
-    if isinstance(event, CaseMeasured):
-        print(json.dumps([note.code for note in event.measurement.notes]))
-"""
 
 
 def test_an_aligned_buffer_is_called_aliased_and_a_misaligned_one_is_copied() -> None:
@@ -63,23 +48,26 @@ def test_a_fetch_on_cpu_is_aliased_and_of_several_devices_a_copy_is_kept() -> No
     assert len(fresh) == coldpath.REPETITIONS
 
 
+@pytest.mark.usefixtures("brief")
 def test_a_warm_compilation_cache_is_detected(tmp_path: Path) -> None:
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
-    environment.pop("JAX_ENABLE_COMPILATION_CACHE", None)
-
-    def flags() -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", WARM_CACHE, str(tmp_path)],
-            capture_output=True,
-            text=True,
-            cwd=Path(__file__).parents[2],
-            env=environment,
-            check=True,
-        )
-        return json.loads(done.stdout.splitlines()[-1])
-
-    assert "cached-compile" not in flags()
-    assert "cached-compile" in flags()
+    options = {
+        "jax_enable_compilation_cache": True,
+        "jax_compilation_cache_dir": str(tmp_path),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: getattr(jax.config, name) for name in options}
+    try:
+        for name, value in options.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+        (first,), (second,) = (measured(case("selu", 5000)) for _ in range(2))
+    finally:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+    assert not first.has("cached-compile")
+    assert second.has("cached-compile")
 
 
 def test_a_copy_is_timed_without_what_it_copies_and_is_one_if_any_was(
@@ -98,8 +86,8 @@ def test_a_copy_is_timed_without_what_it_copies_and_is_one_if_any_was(
     shared = iter([True, False, True, True, True] * 2)
     monkeypatch.setattr(coldpath, "perf_counter", lambda: now[0])
     monkeypatch.setattr(coldpath, "shares_memory", lambda *_: next(shared))
-    monkeypatch.setattr(coldpath.jax, "device_put", copied)
-    monkeypatch.setattr(coldpath.np, "asarray", copied)
+    monkeypatch.setattr(jax, "device_put", copied)
+    monkeypatch.setattr(np, "asarray", copied)
     for transfer in (
         coldpath.to_device(fresh, jax.devices()[0]),
         coldpath.to_host(fresh),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 from jaxtui.core.engine.lockstep import CLEAR_STEPS, Lockstep
 from jaxtui.tasks import waiting
 from jaxtui.tasks.workload import Workload
+from jaxtui.timing import turns
 from jaxtui.timing.pace import ALONE, Pace
 from jaxtui.timing.turns import Turns, take_turns
 from tests.stores import at_once, group
@@ -69,7 +71,11 @@ def test_decisions_are_forgotten_once_all_have_read_them() -> None:
     assert most <= CLEAR_STEPS + 3
 
 
-def test_all_call_as_often_and_in_the_same_order() -> None:
+def test_all_call_as_often_and_in_the_same_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(turns, "CALLS_AT_MOST", 40)
+
     def part(elements: int) -> Callable[[Pace], list[str]]:
         def calls(pace: Pace) -> list[str]:
             seen: list[str] = []
@@ -92,10 +98,7 @@ def test_all_call_as_often_and_in_the_same_order() -> None:
                 )
 
             every = [series("a"), series("b")]
-            turns: Iterator[Turns] = take_turns(
-                every, 0.5, stop=lambda: False, seed=3, pace=pace
-            )
-            for one in turns:
+            for one in take_turns(every, 0.5, stop=lambda: False, seed=3, pace=pace):
                 # As the clock of one of them would have it.
                 enough = len(one.rounds) + elements // 1000
                 one.done = pace.decides and enough >= 6

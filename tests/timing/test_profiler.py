@@ -278,9 +278,8 @@ def recorded(version: str) -> Recorded:
         name="/host:CPU",
         lines=[Line(k, v) for k, v in lines.items()],
     )
-    found = trace.read(
-        SimpleNamespace(planes=[plane]), [Mark(*one) for one in known["marks"]]
-    )
+    space: Any = SimpleNamespace(planes=[plane])
+    found = trace.read(space, [Mark(*one) for one in known["marks"]])
     calls = [
         (name, LoopCall(entered=1e-9 * a, returned=1e-9 * a, ready=1e-9 * b))
         for name, a, b in known["calls"]
@@ -318,10 +317,10 @@ def test_a_kernel_lasts_until_its_work_is_done(
 def test_a_trace_that_ends_too_early_is_of_no_use() -> None:
     stats = {"hlo_op": "tanh", "hlo_module": "jit_f", "program_id": 1, "run_id": 2}
     begun = event("tanh", 100, 5, _p=3, **stats)
-    planes = profile().planes
-    planes[0].lines.append(Line("a thread", [begun]))
+    space = profile()
+    space.planes[0].lines.append(Line("a thread", [begun]))
     with pytest.raises(MissingTraceError, match="trace-incomplete"):
-        trace.read(SimpleNamespace(planes=planes), MARKS)
+        trace.read(space, MARKS)
 
 
 def test_a_run_on_several_devices_is_one() -> None:

@@ -115,7 +115,7 @@ def test_turns_that_settle_begin_with_calls_that_do_not_count(
     ],
 )
 def test_a_burst_has_room_in_the_queue_and_in_memory(
-    bursts: list[int], options: dict[str, int], most: int
+    bursts: list[int], options: dict[str, Any], most: int
 ) -> None:
     one = series(**options)
     one.warm_up()
