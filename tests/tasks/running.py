@@ -70,8 +70,9 @@ def endings(events: Iterable[RunEvent]) -> list[Measurement | Failure]:
     for event in events:
         if isinstance(event, (CaseMeasured, CaseFailed)):
             assert event.index not in ended
-            measured = isinstance(event, CaseMeasured)
-            ended[event.index] = event.measurement if measured else event.failure
+            ended[event.index] = (
+                event.failure if isinstance(event, CaseFailed) else event.measurement
+            )
     return [ended[index] for index in sorted(ended)]
 
 

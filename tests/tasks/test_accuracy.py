@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from jaxtui.tasks import accuracy, inputs, ops
 MATMUL = ops.get("matmul")
 
 
-def product(size: int, dtype: str = "float32") -> tuple[tuple[np.ndarray, ...], ...]:
+def product(size: int, dtype: str = "float32") -> Any:
+    """Arguments, and their product."""
     args = inputs.host_inputs(MATMUL, size, dtype, seed=0)
     return args, MATMUL.numpy(*args)
 

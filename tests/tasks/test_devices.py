@@ -88,7 +88,7 @@ def test_cpu_devices_have_no_coordinates_and_no_statistics() -> None:
         assert device.simulated
         assert device.addressable
         assert device.memory is None
-        assert device.coords is device.core_on_chip is device.slice_index is None
+        assert [device.coords, device.core_on_chip, device.slice_index] == 3 * [None]
         assert device.attributes["runtime_type"]
         assert "memory_stats" not in device.attributes
         assert "host_id" not in device.attributes

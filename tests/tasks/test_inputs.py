@@ -63,14 +63,28 @@ def test_narrow_data_are_the_float32_data_rounded() -> None:
     assert theirs.ctypes.data % inputs.ALIGNMENT == inputs.OFFSET
     np.testing.assert_array_equal(theirs, half.astype(np.float32))
     assert inputs.numpy_dtype("float16") == "float16"
+    # What is scaled is so before it is narrowed.
+    scan = ops.get("scan")
+    (_, w), (_, wide), (_, integers) = (
+        inputs.host_inputs(scan, 64, dtype, seed=0)
+        for dtype in ("float8_e4m3fn", "float32", "int8")
+    )
+    np.testing.assert_array_equal(w, wide.astype(ml_dtypes.float8_e4m3fn))
+    assert np.std(wide) == pytest.approx(1 / 8, rel=0.1)
+    assert integers.max() == 8
 
 
-def test_large_data_repeat_without_equal_rows() -> None:
-    (x,) = inputs.host_inputs(ops.get("gram"), 2100, "int8", seed=0)
+@pytest.mark.parametrize("dtype", ["float32", "int8"])
+def test_large_data_repeat_without_equal_rows_unless_they_are_sorted(
+    dtype: str,
+) -> None:
+    (x,) = inputs.host_inputs(ops.get("gram"), 2100, dtype, seed=0)
     flat = x.reshape(-1)
     assert flat.size > PERIOD
     np.testing.assert_array_equal(flat[PERIOD:], flat[: flat.size - PERIOD])
     assert not np.array_equal(x[0], x[PERIOD // 2100])
+    (x,) = inputs.host_inputs(ops.get("sort"), 2 * PERIOD, dtype, seed=0)
+    assert not np.array_equal(x[:PERIOD], x[PERIOD:])
 
 
 def test_device_put_copies_what_is_not_aligned() -> None:
@@ -85,23 +99,14 @@ def test_device_put_copies_what_is_not_aligned() -> None:
         assert (sent.unsafe_buffer_pointer() != one.ctypes.data) == copied
 
 
-def test_scaled_data_are_scaled_before_they_are_narrowed() -> None:
-    _, w = inputs.host_inputs(ops.get("scan"), 64, "float8_e4m3fn", seed=0)
-    _, exact = inputs.host_inputs(ops.get("scan"), 64, "float32", seed=0)
-    np.testing.assert_array_equal(w, exact.astype(ml_dtypes.float8_e4m3fn))
-    assert np.std(exact) == pytest.approx(1 / 8, rel=0.1)
-    _, integers = inputs.host_inputs(ops.get("scan"), 64, "int8", seed=0)
-    assert integers.max() == 8
-
-
 def test_indices_and_keys_keep_their_own_dtypes() -> None:
     x, index = inputs.host_inputs(ops.get("gather"), 100, "float64", seed=0)
-    assert (x.dtype, index.dtype) == (np.float64, np.int32)
+    assert (str(x.dtype), str(index.dtype)) == ("float64", "int32")
     assert 0 <= index.min() <= index.max() < 100
     key, like = inputs.host_inputs(ops.get("normal"), 100, "float16", seed=2**32 + 5)
     assert key.dtype == np.uint32
     assert key.tolist() == [1, 5]
-    assert (like.shape, like.dtype, like.nbytes) == ((100, 0), np.float16, 0)
+    assert (like.shape, str(like.dtype), like.nbytes) == ((100, 0), "float16", 0)
     generator, _ = inputs.numpy_inputs(ops.get("normal"), 100, "float16", seed=0)
     assert isinstance(generator, np.random.Generator)
 
@@ -123,11 +128,3 @@ def test_a_positive_definite_matrix_is_hermitian_and_well_conditioned(
     np.testing.assert_array_equal(x, x.conj().T)
     values = np.linalg.eigvalsh(x)
     assert 0 < values.max() < 10 * values.min()
-
-
-@pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_only_data_to_be_sorted_do_not_repeat(dtype: str) -> None:
-    (sorted_,) = inputs.host_inputs(ops.get("sort"), 2 * PERIOD, dtype, seed=0)
-    (summed,) = inputs.host_inputs(ops.get("sum"), 2 * PERIOD, dtype, seed=0)
-    for x, repeats in ((sorted_, False), (summed, True)):
-        assert np.array_equal(x[:PERIOD], x[PERIOD:]) is repeats

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from jax.experimental import pallas as pl
 
 from jaxtui.core.model import DTYPES, MODES, USUAL_MODES, Case
 from jaxtui.features.bench.measure import notes
@@ -79,20 +80,14 @@ def test_numpy_forms_are_right(op: Op, dtype: str) -> None:
     assert accuracy.check(op, dtype, size, args, result).ok
 
 
-KERNELS = [(op, dtype) for op, dtype in PAIRS if op.pallas is not None]
-
-
-@pytest.mark.parametrize(
-    ("op", "dtype"), KERNELS, ids=[f"{op.name}-{dtype}" for op, dtype in KERNELS]
-)
+@pytest.mark.parametrize("dtype", ops.get("selu").dtypes)
 @pytest.mark.parametrize(
     ("size", "platform"), [(1, "gpu"), (3000, "cpu"), (200_000, "gpu")]
 )
-def test_kernels_are_right_in_every_dtype(
-    op: Op, dtype: str, size: int, platform: str, monkeypatch: pytest.MonkeyPatch
+def test_the_kernel_is_right_in_every_dtype(
+    dtype: str, size: int, platform: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jax.experimental import pallas as pl
-
+    (op,) = (op for op in ops.OPS.values() if op.pallas)
     compiled = pl.pallas_call
     # The blocks of a GPU, but interpreted: a CPU compiles no kernel.
     monkeypatch.setattr(
@@ -114,7 +109,7 @@ def test_tensorflow_forms_are_right_with_numpy_in_its_place(op: Op) -> None:
     assert accuracy.check(op, "float32", small(op), args, result).ok
 
 
-WITNESSES = {
+WITNESSES: dict[str, Callable[..., Any]] = {
     "matmul": lambda a, b: np.einsum("ij,jk->ik", a, b),
     "gram": lambda x: np.einsum("ij,kj->ik", x, x),
     "copy": lambda x: np.array(x),
@@ -161,8 +156,6 @@ def test_references_agree_with_an_independent_definition(name: str) -> None:
 def test_only_the_cholesky_factor_passes_for_it(dtype: str) -> None:
     op = ops.get("cholesky")
     (x,) = inputs.host_inputs(op, 200, dtype, seed=1)
-    np.testing.assert_array_equal(x, x.conj().T)
-    assert np.linalg.cond(x) < 10
     factor = np.linalg.cholesky(x)
     values, vectors = np.linalg.eigh(x)
     wrong = {
@@ -223,19 +216,19 @@ def test_integers_of_a_scan_wrap_around() -> None:
 
 
 def test_an_eager_scan_compiles_its_body_once() -> None:
-    compiled = []
-    jax.monitoring.register_event_duration_secs_listener(
-        lambda event, _duration, **_: (
-            compiled.append(event) if "backend_compile" in event else None
-        )
-    )
+    compiled: list[str] = []
+
+    def listen(event: str, _: float, **__: str | int) -> None:
+        compiled.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
     op = ops.get("scan")
     args = jax.device_put(inputs.host_inputs(op, 21, "float32", seed=0))
     op.bind()(*args).block_until_ready()
-    assert compiled
+    assert any("backend_compile" in event for event in compiled)
     compiled.clear()
     op.bind()(*args).block_until_ready()
-    assert not compiled
+    assert not any("backend_compile" in event for event in compiled)
 
 
 def test_a_jitted_transpose_moves_the_elements() -> None:
@@ -243,7 +236,7 @@ def test_a_jitted_transpose_moves_the_elements() -> None:
     compiled = jax.jit(ops.get("transpose").bind()).lower(x).compile()
     result = compiled(x)
     assert result.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
-    assert " transpose(" in compiled.as_text()
+    assert " transpose(" in (compiled.as_text() or "")
     moved = ops.get("transpose").numpy(np.asarray(x))
     assert moved.flags.c_contiguous
     assert not np.shares_memory(moved, np.asarray(x))
@@ -278,10 +271,9 @@ def test_at_set_replaces_a_quarter_and_leaves_the_input_alone() -> None:
     x, index, values = inputs.host_inputs(op, 1000, "float32", seed=0)
     before = x.copy()
     result = op.numpy(x, index, values)
-    assert len(np.unique(index)) == len(index) == 250
     np.testing.assert_array_equal(x, before)
     np.testing.assert_array_equal(result[index], values)
-    assert np.count_nonzero(result != x) == 250
+    assert len(index) == np.count_nonzero(result != x) == 250
 
 
 @each(lambda op: op.reference and op.result_shape(small(op)))
@@ -309,7 +301,7 @@ def test_xla_counts_about_the_flops_of_the_formula(op: Op) -> None:
     assert flops is not None
     args = inputs.host_inputs(op, small(op), "float32", seed=0)
     compiled = jax.jit(op.bind()).lower(*args).compile()
-    counted = compiled.cost_analysis()
+    counted: Any = compiled.cost_analysis()
     # XLA keeps exponentials in an account of their own.
     assert 0.5 < counted["flops"] / flops < 1.5
 
@@ -366,18 +358,16 @@ def test_precision_reaches_the_product_and_nothing_else() -> None:
     text = str(jax.make_jaxpr(ops.get("gram").bind("highest"))(x))
     assert "HIGHEST" in text
     assert "HIGHEST" not in str(jax.make_jaxpr(ops.get("gram").bind())(x))
-    assert ops.get("selu").bind("highest")(np.float32([1.0])).shape == (1,)
+    assert ops.get("selu").bind("highest")(np.ones(1, np.float32)).shape == (1,)
 
 
 def test_looser_tolerance_where_jax_may_round_the_inputs() -> None:
-    op = ops.get("matmul")
-    by_precision = [
-        op.accepted_error("float32", precision)
-        for precision in ("default", "high", "highest")
-    ]
-    assert by_precision == sorted(by_precision, reverse=True)
-    assert by_precision[0] > by_precision[1] > by_precision[2]
-    assert op.accepted_error("float64") == op.accepted_error("float64", "highest")
+    accepted = ops.get("matmul").accepted_error
+    default, high, highest = (
+        accepted("float32", precision) for precision in ("default", "high", "highest")
+    )
+    assert default > high > highest
+    assert accepted("float64") == accepted("float64", "highest")
 
 
 @EACH

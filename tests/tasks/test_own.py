@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,17 +13,18 @@ import msgspec
 import numpy as np
 import pytest
 
+from jaxtui.core.functions import LARGEST_BYTES, read
 from jaxtui.core.model import (
-    Case,
     Experiment,
     Failure,
     Measurement,
     PhaseStarted,
-    Remark,
+    SelectionError,
 )
 from jaxtui.core.model.own import (
     XLA_DTYPES,
     Spec,
+    brief_name,
     dtype_of,
     parse_spec,
     parse_specs,
@@ -85,30 +87,24 @@ def test_pytrees_go_in_and_come_out_in_every_mode(
     assert numpy.phases.fetch is None
 
 
-@pytest.mark.parametrize(
-    ("name", "size", "dtype", "output"),
-    [
+def test_arguments_decide_the_size_and_the_dtype(
+    usual: dict[str, Measurement],
+) -> None:
+    for name, size, dtype, output in (
         ("size", 48, "float32", "float32"),
         ("typed", 0, "bfloat16", "bfloat16"),
         ("wide", 0, "float64", "float64"),
         ("narrow", 0, "float32", "float32"),
-        ("key", 0, None, "float32"),
-    ],
-)
-def test_arguments_decide_the_size_and_the_dtype(
-    usual: dict[str, Measurement], name: str, size: int, dtype: str, output: str
-) -> None:
-    found = usual[name]
-    assert found.case.size == size
-    assert dtype is None or found.case.dtype == dtype
-    assert found.output_dtype == output
+        ("key", 0, usual["key"].case.dtype, "float32"),
+    ):
+        case, found = usual[name].case, usual[name].output_dtype
+        assert (case.size, case.dtype, found) == (size, dtype, output), name
 
 
 def test_a_measurement_of_a_function_has_a_digest_of_its_file(
     usual: dict[str, Measurement],
 ) -> None:
-    content = Path(running.FUNCTIONS).read_bytes()
-    digest = hashlib.sha256(content).hexdigest()
+    digest = hashlib.sha256(Path(running.FUNCTIONS).read_bytes()).hexdigest()
     assert usual["jit"].source is not msgspec.UNSET
     assert digest.startswith(usual["jit"].source.digest)
     assert usual["op"].source is msgspec.UNSET
@@ -122,26 +118,6 @@ def test_what_is_not_known_is_noted(usual: dict[str, Measurement]) -> None:
     assert facts(loop.notes)["own"]["counted"] == "loop"
     assert usual["not finite"].has("not-finite")
     assert not usual["several"].has("not-finite")
-
-
-def test_what_is_jitted_already_is_traced_cold(write: Callable[..., str]) -> None:
-    path = write(
-        """
-        import jax
-
-        traces = []
-
-        @jax.jit
-        def f(x):
-            traces.append(1)
-            return x + 1
-        """
-    )
-    one = own("f", "f32[8]", file=path)
-    outcomes(one)
-    before = len(files.load_file(path).traces)
-    outcomes(one)
-    assert len(files.load_file(path).traces) > before
 
 
 # Importing.
@@ -193,9 +169,12 @@ def test_dotted_names_are_looked_up(write: Callable[..., str]) -> None:
         net = Net()
         """
     )
-    assert files.load(files.source(f"{path}:net.forward"), None).call(2) == 4
+    present, absent = (
+        files.Source("", f"{name}.forward", path) for name in ("net", "nothing")
+    )
+    assert files.load(present, None).call(2) == 4
     with pytest.raises(RefusedError, match="function-missing"):
-        files.load(files.source(f"{path}:nothing.forward"), None)
+        files.load(absent, None)
 
 
 # Mistakes.
@@ -244,52 +223,41 @@ def test_mistakes_name_the_line_and_show_only_the_users_frames(
 
 
 @pytest.mark.parametrize(
-    ("text", "code"),
+    ("text", "asked", "code", "facts"),
     [
-        ("def make_args():\n    1 / 0\n", "function-raised"),
-        ("def make_args():\n    exit()\n", "exit-called"),
+        # What a factory raises.
+        (
+            "def make_args():\n    1 / 0\n",
+            *({}, "function-raised", {"line": 4, "phase": "inputs"}),
+        ),
+        (
+            "def make_args():\n    exit()\n",
+            *({}, "exit-called", {"line": 4, "phase": "inputs"}),
+        ),
+        # Arguments that are none.
+        ("", {}, "arguments-missing", {}),
+        ("make_args = 3\n", {}, "arguments-missing", {}),
+        ("def f_args(n):\n    return (n,)\n", {}, "function-raised", {}),
+        ("def f_args():\n    return (1,)\n", {"size": 7}, "function-raised", {}),
+        ("def make_args():\n    return ({1: ''},)\n", {}, "function-raised", {}),
+        # No function of JAX.
+        ("del f\ndef ff(x): 0", {"args": "f32[8]"}, "function-missing", {}),
+        ("f = 3\n", {"args": "f32[8]"}, "function-missing", {}),
+        ("def f(x): ...\n", {"args": "f32[8]"}, "no-jax-array", {}),
+        ("", {"args": "f32[8]", "mode": "numpy"}, "no-numpy-form", {"name": "f"}),
     ],
 )
-def test_what_a_factory_raises(write: Callable[..., str], text: str, code: str) -> None:
-    remark = refusal(own("f", file=write(f"def f(x):\n    return x\n\n\n{text}")))
-    assert (remark.code, remark.facts["line"]) == (code, 6)
-    assert remark.facts["phase"] == "inputs"
-
-
-@pytest.mark.parametrize(
-    ("text", "size", "code"),
-    [
-        ("", 0, "arguments-missing"),
-        ("def f_args(n):\n    return (n,)\n", 0, "function-raised"),
-        ("def f_args():\n    return (1,)\n", 7, "function-raised"),
-        ("def make_args():\n    return ({1: ''},)\n", 0, "function-raised"),
-        ("make_args = 3\n", 0, "arguments-missing"),
-    ],
-)
-def test_arguments_that_are_none(
-    write: Callable[..., str], text: str, size: int, code: str
+def test_what_cannot_be_timed_is_refused(
+    write: Callable[..., str],
+    text: str,
+    asked: dict[str, Any],
+    code: str,
+    facts: dict[str, object],
 ) -> None:
-    path = write(f"def f(x):\n    return x\n\n\n{text}")
-    assert refusal(own("f", file=path, size=size)).code == code
-
-
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("def ff(x): 0\ndef g_args(): 0", "function-missing"),
-        ("f = 3\n", "function-missing"),
-        ("def f(x):\n    return None\n", "no-jax-array"),
-    ],
-)
-def test_what_is_no_function_of_jax(
-    write: Callable[..., str], text: str, code: str
-) -> None:
-    assert refusal(own("f", "f32[8]", file=write(text))).code == code
-
-
-def test_a_function_without_numpy_form() -> None:
-    remark = refusal(own("square", "f32[8,8]", "numpy"))
-    assert remark == Remark("no-numpy-form", {"name": "square"})
+    path = write(f"def f(x):\n    return x\n{text}")
+    remark = refusal(own("f", file=path, **asked))
+    assert remark.code == code
+    assert facts.items() <= remark.facts.items()
 
 
 def test_a_mistake_in_a_run_leaves_the_others_alone(write: Callable[..., str]) -> None:
@@ -333,7 +301,7 @@ def test_planning_runs_nothing(write: Callable[..., str]) -> None:
     ],
 )
 def test_planning_refuses(changes: dict[str, Any], code: str) -> None:
-    one: Case = msgspec.structs.replace(own("square"), **changes)
+    one = msgspec.structs.replace(own("square"), **changes)
     (planned,) = planning.plan(Experiment(cases=(one,))).cases
     assert planned.problem is not None
     assert planned.problem.remark.code == code
@@ -351,19 +319,16 @@ def test_planning_refuses(changes: dict[str, Any], code: str) -> None:
         ("i8[3]", Spec("int8", (3,))),
         ("PRED[2]", Spec("bool", (2,))),
         ("complex64[2]", Spec("complex64", (2,))),
+        *((text, None) for text in ("", "f32", "[8]", "f32[8", "q8[3]", "f32[-1]")),
+        ("f32[0]", None),
     ],
 )
-def test_specs_are_read_and_written(text: str, spec: Spec) -> None:
-    assert parse_spec(text) == spec
-    assert parse_spec(spec.text) == spec
-
-
-@pytest.mark.parametrize(
-    "text", ["", "f32", "[8]", "f32[8", "q8[3]", "f32[-1]", "f32[0]"]
-)
-def test_specs_that_are_none(text: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(text) or None):
-        parse_spec(text)
+def test_specs_are_read_and_written(text: str, spec: Spec | None) -> None:
+    if spec is None:
+        with pytest.raises(ValueError, match=re.escape(text) or None):
+            parse_spec(text)
+    else:
+        assert parse_spec(text) == parse_spec(spec.text) == spec
 
 
 def test_the_dtype_of_specs_is_the_first_floating_one() -> None:
@@ -389,6 +354,41 @@ def test_drawn_arguments_are_seeded_and_never_all_zero(text: str) -> None:
         assert np.any(other != array)
 
 
-def test_short_names_tell_two_versions_of_a_file_apart() -> None:
+def test_names_are_short_where_there_is_little_room() -> None:
+    # Two versions of a file are told apart.
     assert short_name("/a/old/train.py:step") == "old/train.py:step"
-    assert short_name("matmul") == "matmul"
+    assert short_name("matmul") == brief_name("matmul") == "matmul"
+    assert brief_name("/p/train.py:step,loss") == "train.py:step,loss"
+    assert brief_name("/p/train.py:step,loss,forward") == "train.py:step +2"
+
+
+# Files, as they are typed.
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("trian.py", "Did you mean train.py?"),
+        ("", "Is a directory"),
+        ("pipe.py", "a pipe, not a regular file"),
+        ("huge.py", "4,000,001 bytes"),
+        ("nul\0l.py", "Cannot read"),
+        ("denied.py", ": Permission denied."),
+    ],
+)
+def test_what_is_no_file_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    os.mkfifo(tmp_path / "pipe.py")
+    for file in ("train.py", "huge.py", "denied.py"):
+        (tmp_path / file).touch()
+    os.truncate(tmp_path / "huge.py", LARGEST_BYTES + 1)
+    if name == "denied.py":
+        monkeypatch.setattr("builtins.open", denied)
+    with pytest.raises(SelectionError) as error:
+        read(f"{tmp_path}/{name}", name)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)

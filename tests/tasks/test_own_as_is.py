@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +19,7 @@ from jaxtui.tasks.workload import Pool, Workload, of_function
 from jaxtui.timing import coldpath
 from jaxtui.ui import words
 from tests.tasks import running
-from tests.tasks.running import measured, outcomes, own, refusal
+from tests.tasks.running import measured, own, refusal
 
 pytestmark = pytest.mark.usefixtures("brief")
 
@@ -40,41 +41,50 @@ def prepared(one: Case) -> tuple[Any, Workload]:
 # What is jitted already.
 
 
+JITTED = """
+    import functools
+    import jax
+
+    class Compiled:
+        # What nnx.jit and eqx.filter_jit make: it has `lower` and its own call.
+        def __init__(self, f):
+            self.jitted, self.__wrapped__, self.calls = jax.jit(f), f, 0
+
+        def __call__(self, *args):
+            self.calls += 1
+            return self.jitted(*args)
+
+        def lower(self, *args):
+            return self.jitted.lower(*args)
+
+    @Compiled
+    def step(x):
+        return x * 2
+
+    class Net:
+        @functools.partial(jax.jit, static_argnums=0)
+        def forward(self, x):
+            return x * 3
+
+    net, bound = Net(), functools.partial(step, )
+
+    def inside(x):
+        seen.append(isinstance(x, jax.core.Tracer))
+        return x @ x
+
+    seen = []
+    traced = jax.jit(inside)
+    traced_args = lambda size: (jax.numpy.ones((size, size)),)
+    many = jax.pmap(inside)
+    many_args = lambda: (jax.numpy.ones((4, 2, 2)),)
+"""
+
+
 def test_what_is_jitted_is_called_as_it_is(write: Write) -> None:
-    path = write(
-        """
-        import functools
-        import jax
-
-        class Compiled:
-            '''What nnx.jit and eqx.filter_jit make: it has `lower` and its own call.'''
-
-            def __init__(self, f):
-                self.jitted, self.__wrapped__, self.calls = jax.jit(f), f, 0
-
-            def __call__(self, *args):
-                self.calls += 1
-                return self.jitted(*args)
-
-            def lower(self, *args):
-                return self.jitted.lower(*args)
-
-        @Compiled
-        def step(x):
-            return x * 2
-
-        class Net:
-            @functools.partial(jax.jit, static_argnums=0)
-            def forward(self, x):
-                return x * 3
-
-        net = Net()
-        bound = functools.partial(step, )
-        """
-    )
+    path = write(JITTED)
     module, made = prepared(own("step", "f32[8]", file=path))
-    assert made.call is module.step
     assert module.step.calls
+    assert made.call is module.step
     # It has no trace of its own, so lowering includes that.
     assert made.phases.trace is None
     assert made.phases.lower
@@ -86,13 +96,31 @@ def test_what_is_jitted_is_called_as_it_is(write: Write) -> None:
     assert made.call is module.bound
 
 
+def test_every_case_is_traced_cold_and_once(write: Write) -> None:
+    path = write(JITTED)
+    measured(*(own("traced", file=path, size=size) for size in (8, 16, 24, 32)))
+    assert files.load_file(path).seen == 4 * [True]
+    measured(own("traced", file=path, size=32))
+    assert len(files.load_file(path).seen) > 4
+
+
+def test_eager_needs_the_function_inside(write: Write) -> None:
+    path = write(JITTED)
+    module, made = prepared(own("traced", mode="eager", file=path, size=8))
+    module.seen.clear()
+    made.call(*made.args)
+    assert module.seen == [False]
+    assert refusal(own("many", mode="eager", file=path)).code == "no-eager-function"
+    (found,) = measured(own("many", file=path))
+    assert found.has("sharded")
+
+
 def test_what_changes_its_arguments_in_place_is_called_and_never_wrapped(
     write: Write,
 ) -> None:
     path = write(
         """
         import jax
-        import jax.numpy as jnp
 
         @jax.jit
         def update(w):
@@ -103,19 +131,16 @@ def test_what_changes_its_arguments_in_place_is_called_and_never_wrapped(
             return state["w"].sum()
 
         class Jitted:
-            def __init__(self, f):
-                self.f = f
-
             def __call__(self, state):
-                return self.f(state)
+                return train(state)
 
             def lower(self, state):
                 return update.lower(state["w"])
 
-        step = Jitted(train)
+        step = Jitted()
 
         def make_args():
-            return ({"w": jnp.zeros(8)},)
+            return ({"w": jax.numpy.zeros(8)},)
         """
     )
     _, made = prepared(own("step", file=path))
@@ -166,68 +191,6 @@ def test_in_another_process_nothing_cold_is_claimed_of_what_is_jitted(
     assert found.phases.first_call
     assert found.has("warm-phases")
     assert found.xla_flops == 8
-
-
-def test_the_same_jitted_function_is_cold_in_its_next_case(write: Write) -> None:
-    path = write(
-        """
-        import jax
-        traces = []
-
-        @jax.jit
-        def step(x):
-            traces.append(1)
-            return x + 1
-        """
-    )
-    outcomes(own("step", "f32[8]", file=path), own("step", "f32[8]", "jit", file=path))
-    assert len(files.load_file(path).traces) >= 2
-
-
-def test_of_several_sizes_all_are_compiled_once(write: Write) -> None:
-    path = write(
-        """
-        import jax
-        import jax.numpy as jnp
-
-        traced = []
-
-        @jax.jit
-        def step(x):
-            traced.append(x.shape)
-            return x @ x
-
-        def step_args(size):
-            return (jnp.ones((size, size)),)
-        """
-    )
-    measured(*(own("step", file=path, size=size) for size in (8, 16, 24, 32)))
-    assert len(files.load_file(path).traced) == 4
-
-
-def test_eager_needs_the_function_inside(write: Write) -> None:
-    path = write(
-        """
-        import jax
-
-        def f(x):
-            seen.append(isinstance(x, jax.core.Tracer))
-            return x + 1
-
-        seen = []
-        step = jax.jit(f)
-        many = jax.pmap(f)
-        many_args = lambda: (jax.numpy.ones((4, 2)),)
-        """
-    )
-    _, made = prepared(own("step", "f32[8]", "eager", file=path))
-    seen = files.load_file(path).seen
-    seen.clear()
-    made.call(*made.args)
-    assert seen == [False]
-    assert refusal(own("many", mode="eager", file=path)).code == "no-eager-function"
-    (found,) = measured(own("many", file=path))
-    assert found.has("sharded")
 
 
 # Arguments.
@@ -309,13 +272,10 @@ def test_what_jit_cannot_take_is_an_error_of_jax(write: Write) -> None:
 
 
 def test_what_a_factory_does_not_take_is_an_error_of_python(write: Write) -> None:
-    path = write(ARGUMENTS)
-    seeded = running.experiment(own("plain", file=path), seed=3)
-    sized = running.experiment(own("plain", file=path, size=3))
-    for asked in (seeded, sized):
-        (failed,) = running.endings(experiment.run(asked))
-        assert isinstance(failed, Failure)
-        assert "plain_args() " in str(failed.remark.facts["error"])
+    plain = own("plain", file=write(ARGUMENTS))
+    (failed,) = running.endings(experiment.run(running.experiment(plain, seed=3)))
+    assert isinstance(failed, Failure)
+    assert "plain_args() " in str(failed.remark.facts["error"])
 
 
 def test_what_fits_once_is_timed_and_never_copied(
@@ -410,7 +370,6 @@ def test_a_mesh_that_a_file_sets_holds_for_its_cases(write: Write) -> None:
         from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
         mesh = Mesh(np.array(jax.devices()), ("x",))
-        getattr(jax, "set_mesh", None) or jax.sharding.set_mesh
         (getattr(jax, "set_mesh", None) or jax.sharding.set_mesh)(mesh)
 
         def step(x):
@@ -437,18 +396,12 @@ def test_a_call_of_a_library_has_no_rate(write: Write) -> None:
     path = write(
         """
         import jax.numpy as jnp
-
-        def qr(x):
-            return jnp.linalg.qr(x)
-
-        def product(x):
-            return x @ x
+        qr = lambda x: jnp.linalg.qr(x)
+        product = lambda x: x @ x
         """
     )
-    found, product = measured(
-        own("qr", "f32[64,64]", file=path),
-        own("product", "f32[64,64]", file=path),
-    )
+    cases = (own(name, "f32[64,64]", file=path) for name in ("qr", "product"))
+    found, product = measured(*cases)
     assert found.flops is found.bytes is found.flops_per_second is None
     libraries = running.facts(found.notes)["own"]["libraries"]
     assert any("geqrf" in library for library in libraries)
@@ -456,40 +409,24 @@ def test_a_call_of_a_library_has_no_rate(write: Write) -> None:
 
 
 def test_what_a_gpu_leaves_to_cublas_is_counted_as_it_was_written(
-    write: Write, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    path = write(
-        """
-        def product(x):
-            return x @ x
-        """
-    )
-    costs, text_of = programs.costs, programs.text_of
+    """As an H200 answers with jax 0.11.2."""
+    of_compiled: dict[str, Callable[[Any], Any]] = {
+        "costs": lambda _: {"flops": -1.0, "bytes accessed": -1.0},
+        "text_of": lambda text: f'{text} custom_call_target="__cublas$lt$matmul"',
+    }
 
-    def is_compiled(stage: Any) -> bool:
-        return hasattr(stage, "memory_analysis")
+    def answer(name: str, stage: Any) -> Any:
+        answered = originals[name](stage)
+        compiled = hasattr(stage, "memory_analysis")
+        return of_compiled[name](answered) if compiled else answered
 
-    # As an H200 answers with jax 0.11.2.
-    monkeypatch.setattr(
-        programs,
-        "costs",
-        lambda stage: (
-            {"flops": -1.0, "bytes accessed": -1.0}
-            if is_compiled(stage)
-            else costs(stage)
-        ),
-    )
-    monkeypatch.setattr(
-        programs,
-        "text_of",
-        lambda stage: (
-            f'{text_of(stage)} custom_call_target="__cublas$lt$matmul"'
-            if is_compiled(stage)
-            else text_of(stage)
-        ),
-    )
+    originals = {name: getattr(programs, name) for name in of_compiled}
+    for name in of_compiled:
+        monkeypatch.setattr(programs, name, partial(answer, name))
     mine, matmul = measured(
-        own("product", "f32[400,400]", file=path), running.case("matmul", 400)
+        own("product", "f32[400,400] f32[400,400]"), running.case("matmul", 400)
     )
     for product in (mine, matmul):
         assert product.flops == 2 * 400**3
@@ -501,13 +438,9 @@ def test_what_a_gpu_leaves_to_cublas_is_counted_as_it_was_written(
 def test_the_memory_of_a_donating_program_is_the_donated_one(write: Write) -> None:
     path = write(
         """
-        import functools
         import jax
-
-        def step(x, y):
-            return x + y
-
-        donating = functools.partial(jax.jit, donate_argnums=0)(step)
+        step = lambda x, y: x + y
+        donating = jax.jit(step, donate_argnums=0)
         """
     )
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from jaxtui import cli
-
-COUNT = """
-    def f(x):
-        assert len(jax.devices()) == {count}
-        return x + 1
-"""
+from jaxtui.core.engine.client import EngineClient, EngineOptions
+from jaxtui.core.model import Case, CaseMeasured, Experiment, Ready, RunFinished
 
 
 @pytest.fixture(autouse=True)
@@ -23,78 +19,67 @@ def _a_shell_that_sets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def bench(
-    capsys: pytest.CaptureFixture[str], *functions: str, options: tuple[str, ...] = ()
-) -> tuple[list[dict[str, Any]], list[str]]:
-    """The measurements, and what is said of the failures, by their case."""
-    given = ("--arg", "f32[8]", "--budget", "0.5", "--json", "--no-history")
-    cli.main(["bench", *functions, *given, *options])
-    found = json.loads(capsys.readouterr().out)
-    return found["measurements"], [one["error"] for one in found["failures"]]
+@pytest.fixture
+def bench(capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
+    """The functions that were measured; none may fail."""
+
+    def bench(*functions: str) -> list[str]:
+        options = ("--arg", "f32[8]", "--budget", "0.5", "--json", "--no-history")
+        cli.main(["bench", *functions, *options])
+        found = json.loads(capsys.readouterr().out)
+        assert not found["failures"]
+        return [one["case"]["op"] for one in found["measurements"]]
+
+    return bench
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "import os\n"
-        "os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=3'\n"
-        "import jax",
+def asserting(setting: str, claim: str) -> str:
+    return f"{setting}\ndef f(x):\n    assert {claim}\n    return x + 1\n"
+
+
+FLAG = "--xla_force_host_platform_device_count=3"
+THREE = "import jax\njax.config.update('jax_num_cpu_devices', 3)\n"
+X64 = "jax.config.jax_enable_x64"
+HAS_THREE = "len(jax.devices()) == 3"
+
+SETTINGS = {
+    "plain": ("import jax", f"not {X64} and len(jax.devices()) == 1"),
+    "wide": ("import os\nos.environ['JAX_ENABLE_X64'] = '1'\nimport jax", X64),
+    "flag": (f"import os\nos.environ['XLA_FLAGS'] = '{FLAG}'\nimport jax", HAS_THREE),
+    "variable": (
         "import os\nos.environ['JAX_NUM_CPU_DEVICES'] = '3'\nimport jax",
-        "import jax\njax.config.update('jax_num_cpu_devices', 3)\n"
-        "jax.distributed.initialize('localhost:12377', 1, 0)",
-        # Under its mesh jaxtui still warms up on one device.
-        "import jax\njax.config.update('jax_num_cpu_devices', 3)\n"
-        "set_mesh = getattr(jax, 'set_mesh', None) or jax.sharding.set_mesh\n"
+        HAS_THREE,
+    ),
+    "hosts": (f"{THREE}jax.distributed.initialize('localhost:12377', 1, 0)", HAS_THREE),
+    # Under its mesh jaxtui still warms up on one device.
+    "mesh": (
+        f"{THREE}set_mesh = getattr(jax, 'set_mesh', None) or jax.sharding.set_mesh\n"
         "set_mesh(jax.sharding.Mesh(jax.devices(), ('x',)))",
-    ],
-)
-def test_a_file_chooses_the_devices(
-    write: Callable[..., str], capsys: pytest.CaptureFixture[str], text: str
-) -> None:
-    path = write(text)
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(
-            "\ndef f(x):\n    assert len(jax.devices()) == 3\n    return x + 1\n"
-        )
-    measured, failed = bench(capsys, f"{path}:f")
-    assert not failed
-    assert measured
+        HAS_THREE,
+    ),
+}
 
 
-def test_files_that_disagree_have_an_engine_each(
-    write: Callable[..., str], capsys: pytest.CaptureFixture[str]
+def test_files_that_set_something_have_an_engine_each(
+    write: Callable[..., str], bench: Callable[..., list[str]]
 ) -> None:
-    setting = "import jax\njax.config.update('jax_num_cpu_devices', {})\n"
-    last = "def f(x):\n    assert len(jax.devices()) == {}\n    return x + 1\n"
-    five = write((setting + last).format(5, 5), "five.py")
-    wide = write(
-        "import os\nos.environ['JAX_ENABLE_X64'] = '1'\nimport jax\n"
-        "def f(x):\n    assert jax.config.jax_enable_x64\n    return x + 1\n",
-        "wide.py",
-    )
-    plain = write(
-        "import jax\ndef f(x):\n    assert not jax.config.jax_enable_x64\n"
-        "    assert len(jax.devices()) == 1\n    return x + 1\n",
-        "plain.py",
-    )
-    paths = (plain, five, wide)
-    measured, failed = bench(capsys, *(f"{path}:f" for path in paths))
-    assert not failed
-    assert [one["case"]["op"] for one in measured] == [f"{path}:f" for path in paths]
+    functions = [
+        f"{write(asserting(*lines), f'{name}.py')}:f"
+        for name, lines in SETTINGS.items()
+    ]
+    assert bench(*functions) == functions
 
 
 def test_a_module_of_a_package_finds_its_package(
-    write: Callable[..., str],
-    capsys: pytest.CaptureFixture[str],
-    tmp_path: Any,
-    monkeypatch: pytest.MonkeyPatch,
+    bench: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = tmp_path / "mypackage"
-    (package / "inner").mkdir(parents=True)
+    train = package / "inner" / "train.py"
+    train.parent.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "inner" / "__init__.py").touch()
     (package / "numbers.py").write_text("FACTOR = 3\n")
-    (package / "inner" / "train.py").write_text(
+    train.write_text(
         "from ..numbers import FACTOR\n"
         "def step(x):\n"
         "    assert __name__ == 'mypackage.inner.train'\n"
@@ -105,25 +90,53 @@ def test_a_module_of_a_package_finds_its_package(
         "net = Net()\n"
     )
     monkeypatch.chdir(tmp_path)
-    names = (
-        f"{package}/inner/train.py:step",
-        "mypackage.inner.train:net.forward",
-    )
-    measured, failed = bench(capsys, *names)
-    assert not failed
-    file = str(package / "inner" / "train.py")
-    ops = [one["case"]["op"] for one in measured]
-    assert ops == [f"{file}:step", f"{file}:net.forward"]
+    functions = bench(f"{train}:step", "mypackage.inner.train:net.forward")
+    assert functions == [f"{train}:step", f"{train}:net.forward"]
 
 
-@pytest.mark.parametrize("options", [("--dtype", "bfloat16"), ("--precision", "high")])
+@pytest.mark.parametrize("command", ["bench", "hlo"])
+@pytest.mark.parametrize("option", [("--dtype", "bfloat16"), ("--precision", "high")])
 def test_an_option_that_means_nothing_for_a_function_is_refused(
     write: Callable[..., str],
     capsys: pytest.CaptureFixture[str],
-    options: tuple[str, ...],
+    command: str,
+    option: tuple[str, str],
 ) -> None:
     path = write("def f(x):\n    return x + 1\n")
-    for command in ("bench", "hlo"):
-        code = cli.main([command, f"{path}:f", "--arg", "f32[8]", *options])
-        assert code == 64
-        assert "mine.py:f" in capsys.readouterr().err
+    assert cli.main([command, f"{path}:f", "--arg", "f32[8]", *option]) == 64
+    assert "mine.py:f" in capsys.readouterr().err
+
+
+async def test_an_engine_that_ran_foreign_code_is_replaced_before_the_next_run(
+    write: Callable[..., str],
+) -> None:
+    path = write(
+        """
+        import numpy as np
+        np.random.default_rng = None
+        def f(x): return x + 1
+        def make_args(): return (np.ones(8, np.float32),)
+        """
+    )
+    engine = EngineClient(EngineOptions(cpu_devices=1))
+    generations: list[int] = []
+    try:
+        await engine.start()
+        events = engine.events()
+        async for envelope in events:
+            if isinstance(envelope.event, Ready):
+                break
+        for op in ("add", "add", f"{path}:f", "add"):
+            size, dtype = (100, "float32") if op == "add" else (0, "")
+            case = Case(op=op, size=size, dtype=dtype, device="cpu:0", mode="jit")
+            number = await engine.run(Experiment(cases=(case,), budget_seconds=0.2))
+            async for envelope in events:
+                if isinstance(envelope.event, CaseMeasured):
+                    generations.append(envelope.generation)
+                done = isinstance(envelope.event, RunFinished)
+                if done and envelope.run == number:
+                    break
+    finally:
+        await engine.close()
+    # A file is imported before JAX starts, so that it has an engine of its own.
+    assert generations == [1, 1, 2, 3]

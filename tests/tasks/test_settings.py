@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +15,11 @@ from jaxtui.tasks.settings import enable_x64
 from tests.tasks.running import case, own
 from tests.tasks.running import experiment as asked
 
+CONFIG: Any = jax.config
+
 
 def widest() -> str:
-    return str(jnp.asarray(1.0, "float64" if jax.config.jax_enable_x64 else None).dtype)
+    return str(jnp.asarray(1.0, "float64" if CONFIG.jax_enable_x64 else None).dtype)
 
 
 @pytest.mark.usefixtures("brief")
@@ -36,11 +39,11 @@ def test_a_file_that_sets_something_has_its_run_alone(
         """
     )
     cases = [own("product", mode=mode, file=path) for mode in ("eager", "jit")]
-    before = jax.config.jax_default_matmul_precision
+    before = CONFIG.jax_default_matmul_precision
     with files.undone():
         events = [*experiment.run(asked(case("matmul", 8, "eager"), *cases))]
-        assert jax.config.jax_default_matmul_precision == "highest"
-    assert jax.config.jax_default_matmul_precision == before
+        assert CONFIG.jax_default_matmul_precision == "highest"
+    assert CONFIG.jax_default_matmul_precision == before
     ended = {e.index: e.measurement for e in events if isinstance(e, CaseMeasured)}
     assert {*ended} == {1, 2}
     assert all(measured.has("settings") for measured in ended.values())
