@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
 from jaxtui.ui.app.pace import Pacer, backlog, counted
@@ -15,32 +16,29 @@ class Clock:
         return self.now
 
 
-def test_what_was_written_has_to_be_earned_first() -> None:
+@pytest.mark.parametrize(
+    ("before", "written", "after", "ready"),
+    [
+        # What was written has to be earned first.
+        (0.0, 500, 0.0, False),
+        (0.0, 500, 0.51, True),
+        # Silence earns no burst.
+        (3600.0, 100, 3600.0, False),
+        # A large paint does not silence for long.
+        (0.0, 10**6, 2.1, True),
+    ],
+)
+def test_what_was_written_is_earned(
+    before: float, written: int, after: float, ready: bool
+) -> None:
     clock = Clock()
     pacer = Pacer(1000, clock)
+    clock.now = before
     assert pacer.ready()
-    pacer.spend(500)
-    assert not pacer.ready()
-    clock.now = 0.51
-    assert pacer.ready()
-
-
-def test_silence_earns_no_burst() -> None:
-    clock = Clock()
-    pacer = Pacer(1000, clock)
-    clock.now = 3600.0
-    assert pacer.ready()
-    pacer.spend(100)
-    assert not pacer.ready()
-
-
-def test_a_large_paint_does_not_silence_for_long() -> None:
-    clock = Clock()
-    pacer = Pacer(1000, clock)
-    pacer.spend(10**6)
-    clock.now = 2.1
-    assert pacer.ready()
-    assert pacer.written == 10**6
+    pacer.spend(written)
+    clock.now = after
+    assert pacer.ready() is ready
+    assert pacer.written == written
 
 
 def test_a_live_run_stays_within_its_rate() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.shell_completion import ShellComplete
+from msgspec.structs import replace
 
 from jaxtui import cli
 from jaxtui.core.engine.process import engine_command
@@ -40,40 +41,47 @@ def told(*events: Event, work: Work | None = None) -> State:
     return state
 
 
-def test_the_line_of_a_run_counts_on_between_events() -> None:
-    assert progress_line(EMPTY, 0.0) == "starting JAX, 0 s"
-    assert progress_line(told(*up()), 0.0) == ""
-    snippet = Snippet(title="a", setup="", parts=())
-    assert progress_line(told(*up(), work=snippet), 0.0) == f"{'░' * 20} 0 s"
-    case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
-    doing = Progress(elapsed_seconds=2.0, remaining_seconds=8.0, doing="compiling a")
-    state = told(doing, work=Experiment(cases=(case,)))
-    line = progress_line(state, 3.0)
-    assert line == "██████████░░░░░░░░░░ 5 s, at most 5 s left  compiling a"
-    # A full bar, or nothing left, would say that it is done.
-    late = "101 s, overdue  compiling a"
-    assert progress_line(state, 99.0) == late
+CASE = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
+HALF = Progress(elapsed_seconds=2.0, remaining_seconds=8.0, doing="compiling a")
+SPENT = Progress(elapsed_seconds=2.0, remaining_seconds=0.0, doing="compiling a")
+COMPILES = (
+    CaseStarted(index=0, case=CASE),
+    HALF,
+    PhaseStarted(index=0, phase="compile"),
+)
+EXPERIMENT = Experiment(cases=(CASE,))
 
 
-def test_a_budget_waits_for_a_compile_which_has_a_clock_of_its_own() -> None:
-    case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
-    begun = (
-        CaseStarted(index=0, case=case),
-        Progress(elapsed_seconds=2.0, remaining_seconds=8.0, doing="compile: a"),
-        PhaseStarted(index=0, phase="compile"),
-    )
-    for budget in (None, 10.0):
-        work = Experiment(cases=(case,), budget_seconds=budget)
-        waits = told(*begun, work=work)
-        assert progress_line(waits, 30.0) == "32 s  compile: a, 30 s"
-
-
-def test_what_has_no_budget_is_never_over_its_time() -> None:
-    case = Case(op="a", size=1, dtype="d", device="cpu:0", mode="jit")
-    doing = Progress(elapsed_seconds=2.0, remaining_seconds=0.0, doing="compile: a")
-    assert progress_line(told(doing, work=Inspection(case=case)), 88.0) == (
-        "90 s  compile: a"
-    )
+@pytest.mark.parametrize(
+    ("state", "since", "line"),
+    [
+        (EMPTY, 0.0, "starting JAX, 0 s"),
+        (told(*up()), 0.0, ""),
+        (
+            *(told(*up(), work=Snippet(title="a", setup="", parts=())), 0.0),
+            f"{'░' * 20} 0 s",
+        ),
+        # It counts on between events.
+        (
+            *(told(HALF, work=EXPERIMENT), 3.0),
+            "██████████░░░░░░░░░░ 5 s, at most 5 s left  compiling a",
+        ),
+        # A full bar, or nothing left, would say that it is done.
+        (told(HALF, work=EXPERIMENT), 99.0, "101 s, overdue  compiling a"),
+        # A budget waits for a compile, which has a clock of its own.
+        *(
+            (
+                told(*COMPILES, work=replace(EXPERIMENT, budget_seconds=budget)),
+                *(30.0, "32 s  compiling a, 30 s"),
+            )
+            for budget in (None, 10.0)
+        ),
+        # What has no budget is never over its time.
+        (told(SPENT, work=Inspection(case=CASE)), 88.0, "90 s  compiling a"),
+    ],
+)
+def test_the_line_of_a_run(state: State, since: float, line: str) -> None:
+    assert progress_line(state, since) == line
 
 
 def test_a_terminal_of_ascii_reads_well(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,11 @@ async def test_pointing_explains_a_key_a_click_is_the_key_and_changes_are_gather
                 app.screen.refresh_bindings()
             await pilot.pause()
             assert asked == 1
+        pane = app.panes["devices"]
+        assert hint(pane, "check('quick')") == Hint("c", "check", "c")
+        assert hint(pane, "stop", "end it") == Hint("s", "end it", "s")
+        with pytest.raises(ValueError, match="no key"):
+            hint(pane, "fly")
         keys = line(app.screen)
         at = plain(app, KeysLine).index("e Edit")
         assert await pilot.hover(KeysLine, offset=(at + 3, 0))
@@ -127,14 +132,3 @@ def test_a_hint_is_the_key_of_a_binding_and_a_click_presses_it() -> None:
         assert f"simulate_key('{key}')" in style
     names = [text for text, style in drawn if "footer-key" in str(style)]
     assert names == ["Enter", "a"]
-
-
-async def test_a_hint_of_what_no_key_does_is_a_mistake() -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
-        pane = app.panes["devices"]
-        assert hint(pane, "check('quick')") == Hint("c", "check", "c")
-        assert hint(pane, "stop", "end it") == Hint("s", "end it", "s")
-        with pytest.raises(ValueError, match="no key"):
-            hint(pane, "fly")
