@@ -23,6 +23,7 @@ from jaxtui.core.model import (
 )
 from jaxtui.core.model.measurement import CollectiveRates
 from jaxtui.features.check.exam import (
+    BUDGETS,
     Examination,
     begin,
     limit_seconds,
@@ -100,29 +101,17 @@ def numbers_of(exam: Examination, kind: str) -> str:
 
 
 @pytest.mark.parametrize("level", CHECK_LEVELS)
-def test_every_test_is_planned_once(level: str) -> None:
-    checks = begin(tpus(3), level, OPS).waiting  # type: ignore[arg-type]
-    assert tuple(check.test for check in checks) == of_level(level)
-    for check in checks:
-        assert check.devices == ALL
-        assert limit_seconds(check) > check.budget
-    if level == "quick":
-        assert sum(check.budget for check in checks) < 10
-
-
-def test_the_whole_flow() -> None:
-    exam, seen = begin(tpus(3), "quick"), []
-    while (check := exam.next_work) is not None:
+def test_every_test_is_run_once_on_all_devices(level: str) -> None:
+    exam, seen = begin(tpus(3), level), []  # type: ignore[arg-type]
+    while (check := exam.next_check) is not None:
         seen.append(check.test)
-        assert (check.devices, exam.limit_seconds) == (ALL, limit_seconds(check))
-        for step in THROUGH.split(", "):
-            exam = played(step, exam)
-            assert exam.next_work is None
-        exam = played("complete", exam)
-    assert tuple(seen) == QUICK
-    assert (exam.outcome, len(exam.readings)) == ("complete", 3 * len(QUICK))
+        assert check.devices == ALL
+        assert exam.limit_seconds == limit_seconds(check) > check.budget
+        exam = played(f"{THROUGH}, complete", exam)
+    assert (*seen, exam.outcome) == (*exam.tests, "complete")
     assert (exam.check, exam.at_work, exam.doing) == (None, (), None)
     assert overall(judge(exam.readings, exam.devices)) == "pass"
+    assert sum(BUDGETS["quick"].values()) < 10
 
 
 def test_collectives_are_cases_between_all_devices() -> None:

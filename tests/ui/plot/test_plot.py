@@ -147,18 +147,6 @@ def test_an_axis_has_its_name_and_two_labels_at_least(width, decades):
     assert len(re.findall(r"[0-9.]+", lines[-1])) >= 2
 
 
-def test_an_interval_is_an_upright_bar_through_its_point():
-    series = [
-        Series("", (1, 2, 3), (10, 10, 10), spans=[(1, 100), (9.9, 10.1)], points=True)
-    ]
-    text = plain(draw(series, width=40, height=13, y=Axis(log=True)))
-    bars = [line.index("┃") for line in text if "┃" in line]
-    assert len(bars) > 5
-    assert len({*bars}) == 1
-    # Of a narrow one the dot is all there is to see.
-    assert "".join(text).count("•") == 3
-
-
 @pytest.mark.parametrize(
     ("spots", "shown"),
     [
@@ -184,16 +172,6 @@ def test_equal_values_get_limits_around_them(log, values):
     scale = fit(values, Axis(log=log), padded=True)
     assert scale.low < 3 < scale.high
     assert scale.at(3.0) == pytest.approx(0.5)
-
-
-def test_zoom_keeps_the_points_of_the_window():
-    values = [math.sin(i / 5) for i in range(10_000)]
-    zoom = Axis(limits=(500, 530))
-    whole = draw([Series("", range(10_000), values)], width=60, height=9, x=zoom)
-    part = draw(
-        [Series("", range(499, 532), values[499:532])], width=60, height=9, x=zoom
-    )
-    assert whole == part
 
 
 @settings(max_examples=100)
@@ -337,17 +315,6 @@ def test_the_place_under_the_mouse_is_the_nearest(width):
         assert {picture.nearest(column, width, 8) for column in changed} == {place}
 
 
-def test_bars_touch_and_stand_on_the_foot():
-    series = [Series("", [1, 2, 3, 4], [1, 0, 4, 2], bars=True)]
-    axes = {"x": Axis(limits=(0.5, 4.5)), "y": Axis(limits=(0, 4))}
-    text = draw(series, width=46, height=12, color=False, **axes)
-    lines = text.split("\n")
-    foot = lines[-2][2:]
-    assert foot.count("█") + foot.count("▄") > 25
-    highest = next(line for line in lines[1:] if re.search("[▁-█]", line))
-    assert 8 <= len(re.findall("[▁-█]", highest)) <= 14
-
-
 @settings(max_examples=50)
 @given(
     st.lists(st.tuples(st.floats(0, 50), st.floats(0, 20)), max_size=30),
@@ -364,34 +331,6 @@ CLOCKS = [
     Series("ready 5.0 ms", range(40), MS, (1, 2, 3)),
     Series("dispatch 92 µs", range(40), [ms / 54 for ms in MS], (4, 5, 6)),
 ]
-
-
-def test_two_clocks_have_their_colours_and_lie_apart_between_decades():
-    axes = {"x": Axis("call"), "y": Axis(log=True, format="{:.0e}".format)}
-    text = draw(CLOCKS, width=78, height=8, **axes)
-    for code in ("\x1b[38;2;1;2;3m", "\x1b[38;2;4;5;6m"):
-        assert code in text
-    assert "\x1b[48" not in text
-    lines = plain(text)
-    labels = {line[:5]: row for row, line in enumerate(lines) if line[5] == "┤"}
-    assert list(labels) == ["1e-02", "1e-03", "1e-04"]
-    drawn = [bool(re.search("[⠁-⣿]", line)) for line in lines]
-    assert drawn[labels["1e-04"]]
-    assert not drawn[labels["1e-03"]]
-    assert any(drawn[labels["1e-02"] : labels["1e-03"]])
-
-
-def test_sizes_of_a_sweep_are_the_ticks_and_marks_are_named():
-    sizes = (256, 512, 1024, 2048, 4096)
-    axis = Axis("n", log=True, format=lambda v: f"{v:g}", ticks=sizes)
-    series = [Series("", sizes, [s**3 for s in sizes], points=True)]
-    at = [Mark(600, "middle"), Mark(1e10, "peak", axis="y"), Mark(1e9, "outside")]
-    axes = {"x": axis, "y": Axis(log=True)}
-    text = draw(series, width=60, height=9, color=False, marks=at, **axes)
-    assert re.findall(r"\d+", text.split("\n")[-1]) == [*map(str, sizes)]
-    assert text.count("•") == len(sizes)
-    found = [name in text for name in ("┆ middle", "peak", "outside")]
-    assert found == [True, True, False]
 
 
 def test_what_leaves_the_limits_comes_back_as_a_new_part():
@@ -415,3 +354,25 @@ def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(monkeypatch):
         assert "plotext cannot be loaded" in draw(CLOCKS, width=78, height=10)
     finally:
         strokes._plotext.cache_clear()
+
+
+def test_sizes_are_the_ticks_marks_are_named_and_an_interval_is_a_bar():
+    sizes = (256, 512, 1024, 2048, 4096)
+    axis = Axis("n", log=True, format=lambda v: f"{v:g}", ticks=sizes)
+    spans = [(1, 1e5), *((9.9, 10.1) for _ in sizes[1:])]
+    times = Series("", sizes, [10] * 5, (1, 2, 3), spans=spans, points=True)
+    at = [Mark(600, "middle"), Mark(1e3, "peak", axis="y"), Mark(1e9, "outside")]
+    axes = {"x": axis, "y": Axis(log=True)}
+    coloured = draw([times], width=60, height=13, marks=at, **axes)
+    assert "\x1b[38;2;1;2;3m" in coloured
+    assert "\x1b[48" not in coloured
+    lines = plain(coloured)
+    text = "\n".join(lines)
+    assert re.findall(r"\d+", lines[-1]) == [*map(str, sizes)]
+    found = [name in text for name in ("┆ middle", "peak", "outside")]
+    assert found == [True, True, False]
+    bars = [line.index("┃") for line in lines if "┃" in line]
+    assert len(bars) > 5
+    assert len({*bars}) == 1
+    # Of a narrow one the dot is all there is to see.
+    assert text.count("•") == len(sizes)
