@@ -32,10 +32,3 @@ def sound(check: Check, device: str = "", **trouble: object) -> list[Event]:
         *(CheckDone(device=name) for name in check.devices),
         RunFinished(outcome="complete", elapsed_seconds=1.0),
     ]
-
-
-def with_trouble(test: str | None, device: str, **trouble: object) -> Script:
-    """Everything is sound but one reading, or all of a device."""
-    return lambda check: sound(
-        check, device if test in (None, check.test) else "", **trouble
-    )

@@ -90,21 +90,6 @@ def written(path: Path, *ones: Any) -> Path:
     return path
 
 
-def test_no_line_is_wider_than_the_terminal(
-    run: Run, monkeypatch: pytest.MonkeyPatch, kept: list[int], tmp_path: Path
-) -> None:
-    monkeypatch.setattr("jaxtui.ui.commands.output.width_of", lambda _: 80)
-    monkeypatch.setenv("COLUMNS", "80")
-    own = measurement("/home/somebody/models/training.py:train_step", 163_840)
-    other = msgspec.structs.replace(HOST, hostname="tpu-vm-with-a-long-name")
-    insert(History(), HOST, DEVICE, own)
-    insert(History(), other, DEVICE, own)
-    file = written(tmp_path / f"{'long' * 9}.json", measurement(), measurement(size=9))
-    for typed in (("history",), ("compare", kept[0], file), ("compare", file, file)):
-        _, text, _ = run(*typed)
-        assert max(map(len, text.splitlines())) <= 80
-
-
 def test_what_has_no_case_in_common_is_refused(run: Run, tmp_path: Path) -> None:
     files = [
         written(tmp_path / name, measurement(size=size), measurement(size=size + 1))

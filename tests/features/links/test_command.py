@@ -11,7 +11,7 @@ import pytest
 from jaxtui.core.model import Event, Experiment, RunFinished, RunStarted
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
 from tests.features.links.linking import answer, told
-from tests.ui.commands.fakes import ctrl_c, run
+from tests.ui.commands.fakes import run
 
 
 def machine(said: Any = answer, **facts: Any) -> FakeEngine:
@@ -75,14 +75,3 @@ def test_broken_links_are_failed_cases(
     else:
         rows = json.loads(out)["links"]
         assert sum(row["bytes_per_second"] is None for row in rows) == 7
-
-
-def test_what_had_arrived_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
-    def said(work: Experiment) -> Sequence[Event]:
-        ctrl_c()
-        return [RunStarted(cases=work.cases), *[*told(work)][:4]]
-
-    assert run(machine(said), "links", "--json") == 130
-    document = printed(capsys)
-    assert document["complete"] is False
-    assert sum(bool(row["bytes_per_second"]) for row in document["links"]) == 1

@@ -6,7 +6,7 @@ import pytest
 
 from jaxtui.core.model import Device
 from jaxtui.core.state import State
-from jaxtui.features.links.judge import MOST_PAIRS, choose, lagging, result
+from jaxtui.features.links.judge import MOST_PAIRS, choose, lagging, result, why_none
 from jaxtui.features.links.messages import Link
 from jaxtui.machine.network import Network
 from tests.fake_engine import cpu_devices, tpu_devices
@@ -125,3 +125,8 @@ def test_the_result_has_every_pair_that_was_asked_for() -> None:
     assert low < RATE / 2 < high
     nothing = result(State(), complete=False)
     assert (nothing.links, nothing.size_bytes, nothing.complete) == ((), None, False)
+
+
+def test_why_there_are_none() -> None:
+    assert "there is only cpu:0" in why_none(["cpu:0"])
+    assert "of one process" in why_none(["cpu:0", "cpu:2048"])

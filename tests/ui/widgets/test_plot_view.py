@@ -6,9 +6,6 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from jaxtui.ui.plot import Row
-from jaxtui.ui.sheet import Sheet
-from jaxtui.ui.text import Span
-from jaxtui.ui.theme import TERMINAL
 from jaxtui.ui.widgets.plot_view import PlotView
 
 
@@ -63,25 +60,3 @@ async def test_only_what_differs_is_repainted_at_the_size_that_there_is() -> Non
         assert sizes[0] == (20, 4)
         assert sizes[-1] == (30, 6)
         assert view.text.count("\n") == 5
-
-
-async def test_a_text_in_another_style_is_another_text() -> None:
-    class Page(App[None]):
-        def compose(self) -> ComposeResult:
-            yield Sheet()
-
-        def on_mount(self) -> None:
-            self.console.push_theme(TERMINAL)
-
-    app = Page()
-    async with app.run_test(size=(20, 4)) as pilot:
-        paper = app.query_one(Sheet)
-        await pilot.pause()
-        for role in ("", "title"):
-            paper.show(lambda _, role=role: [(Span("pass", role),)])  # type: ignore[misc]
-            await pilot.pause()
-        strips = app.screen._compositor.render_strips()
-        assert any(
-            segment.text.startswith("pass") and segment.style and segment.style.bold
-            for segment in strips[0]
-        )
