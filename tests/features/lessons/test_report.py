@@ -104,6 +104,9 @@ def parts() -> Iterator[tuple[str, str]]:
         measured(case("pallas"), 9e-3, notes=(note,)),
     )
     yield "bars", marked(view.bars(outcome), 60)
+    two = after(timed("a", 1e-4), timed("b", 2e-4))
+    yield "two bars", marked(view.bars(two), 60)
+    assert view.bars(after(timed("a", 1e-4))) == ""
     rows = Row("wanders", "2 ms", vague=True), Row("the first call", "1 ms")
     yield "vague", marked(view.table(rows), 60)
     assert view.bars(after()) == view.table(()) == ""
