@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,13 +24,12 @@ from jaxtui.core.model import (
 )
 from tests.fake_engine import OPS, FakeEngine, tpu_devices
 from tests.features.program.test_screen import inspected
+from tests.golden.test_documents import check_frozen, pretty
 
 needs_libtpu = pytest.mark.skipif(
     importlib.util.find_spec("libtpu") is None,
     reason='libtpu is not installed: pip install "jaxtui[topology]" compiles for TPUs',
 )
-
-MATMUL = ("hlo", "matmul:256", "--dtype", "bf16", "--topology", "v5e:2x4")
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -63,53 +63,46 @@ def document(run: Run) -> Callable[..., Any]:
     return document
 
 
-def test_the_document_says_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    fake = engine()
-    assert cli.main([*MATMUL, "--json"], engine=fake) == 0
-    assert fake.options is not None
-    assert fake.options.topology == "v5e:2x4"
-    document = json.loads(capsys.readouterr().out)
-    assert document["topology"] == {
-        "asked": "v5e:2x4",
-        "name": "v5e:2x4",
-        "options": {},
-        "devices": 8,
-        "chips": 8,
-        "processes": 1,
-    }
-    assert document["case"]["dtype"] == "bfloat16"
-    assert document["case"]["device"] == "tpu:0"
-    assert document["flops"] == document["program"]["xla_flops"] == 2 * 256**3
-    # At this size the memory is the bound: 393216 bytes at 819 GB/s.
-    assert (document["bytes"], document["bound_by"]) == (393216, "bandwidth")
-    assert document["bound_seconds"] == pytest.approx(393216 / 819e9)
-    assert document["program"]["kernels"] == 2
-    assert document["jaxpr"] == ""
-    for stage in ("warm_up", "trace", "lower", "compile"):
-        assert document[f"{stage}_seconds"] > 0
+def lost(work: Inspection) -> Sequence[Event]:
+    return [RunFinished(outcome="crashed", elapsed_seconds=1.0)]
 
 
-def test_the_older_name_does_the_same(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = []
-    for name in ("hlo", "compile"):
-        assert cli.main([name, *MATMUL[1:]], engine=engine()) == 0
-        printed.append(capsys.readouterr().out)
-    assert printed[0] == printed[1]
-    assert max(map(len, printed[0].splitlines())) <= 80
-    assert "compiled for one device" in printed[0]
-    assert "ENTRY" in printed[0]
+HLO = "hlo matmul:256 --dtype bf16 --topology v5e:2x4"
+DEVICES = "devices --topology v5e:4x8"
 
 
-def test_an_engine_that_is_lost_is_a_failure(
+@pytest.mark.parametrize(
+    ("name", "typed", "engine", "code"),
+    [
+        ("text", HLO, engine(), 0),
+        # The older name does the same.
+        ("text", HLO.replace("hlo", "compile"), engine(), 0),
+        ("document", f"{HLO} --json", engine(), 0),
+        ("lost", f"{HLO} --json", engine(lost), 1),
+        ("devices", DEVICES, engine(), 0),
+        # libtpu keeps its own words.
+        ("refused", HLO, refusing("topology-refused"), 64),
+        ("devices refused", DEVICES, refusing("topology-refused"), 64),
+        ("missing", HLO, refusing("libtpu-missing"), 3),
+        ("devices missing", DEVICES, refusing("libtpu-missing"), 3),
+    ],
+)
+def test_what_is_printed_of_a_topology_is_as_it_was(
+    name: str,
+    typed: str,
+    engine: FakeEngine,
+    code: int,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    def lost(work: Inspection) -> Sequence[Event]:
-        return [RunFinished(outcome="crashed", elapsed_seconds=1.0)]
-
-    assert cli.main([*MATMUL, "--json"], engine=engine(lost)) == 1
-    document = json.loads(capsys.readouterr().out)
-    assert document["case"]["size"] == 256
-    assert document["program"] is document["trace_seconds"] is None
+    """With ``JAXTUI_GOLDEN=write`` in the environment the files are written."""
+    assert cli.main(typed.split(), engine=engine) == code
+    assert engine.options is not None
+    assert engine.options.topology == typed.split("--topology ")[1].split()[0]
+    out, err = capsys.readouterr()
+    if out.startswith("{"):
+        out = pretty(json.loads(out))
+    file = Path(__file__).with_name("topologies") / f"{name.replace(' ', '-')}.txt"
+    check_frozen(file, f"{out}--- stderr\n{err}")
 
 
 @pytest.mark.parametrize(
@@ -132,23 +125,7 @@ def test_a_mistake_is_answered_before_anything_is_compiled(
     fake = engine()
     assert cli.main(words.split(), engine=fake) == 64
     assert fake.works == []
-
-
-@pytest.mark.parametrize(
-    ("words", "reason", "code"),
-    [
-        ("hlo matmul --topology v5e:2x4", "topology-refused", 64),
-        ("devices --topology v5e:4x8", "topology-refused", 64),
-        ("hlo matmul --topology v5e:2x4", "libtpu-missing", 3),
-        ("devices --topology v5e:4x8", "libtpu-missing", 3),
-    ],
-)
-def test_what_libtpu_cannot_do(
-    words: str, reason: str, code: int, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(words.split(), engine=refusing(reason)) == code
-    # libtpu keeps its own words.
-    assert "INVALID: x" in capsys.readouterr().err
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 # With libtpu.
