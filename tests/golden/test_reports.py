@@ -18,11 +18,9 @@ from jaxtui.features.roofline.screen import statements
 from jaxtui.ui.report import Column, fitting, terminal
 from jaxtui.ui.text import Line
 from tests.core.figures import measured
-from tests.features.bench.test_comparison import COMPARED
-from tests.features.bench.test_curves import RATED, SWEEPS
-from tests.features.bench.test_report import RUNS
+from tests.features.bench.test_curves import RATED, SWEEPS, VIEWED, VIEWS
+from tests.features.bench.test_report import COMPARED, RUNS
 from tests.features.bench.test_stopwatch import CASES, CLOCKS
-from tests.features.bench.test_views import VIEWED, VIEWS
 from tests.features.crossover.test_report import SEARCHES
 from tests.features.roofline.test_judge import LINK, PLACES
 from tests.features.roofline.test_report import PICTURES, UNDER

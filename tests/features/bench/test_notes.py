@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -77,50 +77,6 @@ def test_only_a_cpu_computes_small_programs_in_the_caller(
     )
     turns = SimpleNamespace(workload=workload, ready_share=share)
     assert notes.is_inline(cast("Turns", turns)) == inline
-
-
-@pytest.mark.parametrize(
-    ("loaded", "noted"),
-    [(407e-6, True), (370e-6, False), (346e-6, False), (300e-6, True)],
-)
-def test_a_device_that_changes_its_clock_under_load_has_both_figures(
-    loaded: float, noted: bool
-) -> None:
-    found = notes.throttled([330e-6, 346e-6, 360e-6], loaded)
-    assert (found is not None) == noted
-    if found is not None:
-        assert found.facts == {"turns": 346e-6, "loaded": loaded}
-
-
-@pytest.mark.parametrize(
-    ("cores", "used", "noted"),
-    [(2, 0.1, False), (2, 0.2, True), (16, 0.2, False), (16, 0.6, True)],
-)
-def test_others_are_noted_from_a_twentieth_of_the_cores_or_half_of_one(
-    cores: int, used: float, noted: bool
-) -> None:
-    usage = Usage(seconds=1.0, others=used, steal=0.0, cores=cores)
-    assert (notes.contention(usage) is not None) == noted
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "confidence", "noted"),
-    [
-        (0.0345, 16.0, 0.99, True),
-        (0.0, 1.0, 0.99, True),
-        (10.0, 21.0, 0.5, True),
-        (10.0, 19.0, 0.99, False),
-        # Of a single round another note says it.
-        (16.0, 16.0, 0.0, False),
-    ],
-)
-def test_a_figure_is_uncertain_beyond_a_factor_of_two(
-    low: float, high: float, confidence: float, noted: bool
-) -> None:
-    found = notes.uncertain(Interval(low, high, high, confidence))
-    assert (found is not None) == noted
-    if found:
-        assert found.code in notes.UNSTABLE
 
 
 THREE = [1.0] * 30 + [2.0] * 40 + [5.0] * 30
@@ -210,13 +166,44 @@ def test_what_new_or_reused_memory_does_to_a_call_is_said_in_both_directions(
     assert all(remark.facts["page_faults"] == faults for remark in remarks)
 
 
+def usage(cores: int, used: float) -> Usage:
+    return Usage(seconds=1.0, others=used, steal=0.0, cores=cores)
+
+
+TURNS = [330e-6, 346e-6, 360e-6]
+
+
 @pytest.mark.parametrize(
-    ("seconds", "noted"), [(None, False), (0.0, False), (0.02, False), (0.04, True)]
+    ("judge", "facts", "noted"),
+    [
+        # A device changes its clock under load.
+        *((notes.throttled, (TURNS, x), True) for x in (407e-6, 300e-6)),
+        *((notes.throttled, (TURNS, x), False) for x in (370e-6, 346e-6)),
+        # Others use more than a twentieth of the cores, or half of one.
+        *((notes.contention, (usage(*x),), True) for x in ((2, 0.2), (16, 0.6))),
+        *((notes.contention, (usage(*x),), False) for x in ((2, 0.1), (16, 0.2))),
+        # A figure is uncertain beyond a factor of two.
+        (notes.uncertain, (Interval(0.0345, 16.0, 16.0, 0.99),), True),
+        (notes.uncertain, (Interval(0.0, 1.0, 1.0, 0.99),), True),
+        (notes.uncertain, (Interval(10.0, 21.0, 21.0, 0.5),), True),
+        (notes.uncertain, (Interval(10.0, 19.0, 19.0, 0.99),), False),
+        # Of a single round another note says it.
+        (notes.uncertain, (Interval(16.0, 16.0, 16.0, 0.0),), False),
+        # Freeing takes more than three percent of a call.
+        (notes.of_freeing, (0.04, 1.0), True),
+        *((notes.of_freeing, (x, 1.0), False) for x in (None, 0.0, 0.02)),
+    ],
 )
-def test_freeing_is_noted_above_three_percent_of_a_call(
-    seconds: float | None, noted: bool
-) -> None:
-    assert bool([*notes.of_freeing(seconds, 1.0)]) == noted
+def test_what_is_noted_from_which_bound_on(judge: Any, facts: Any, noted: bool) -> None:
+    found = judge(*facts)
+    remarks = (
+        [] if found is None else [found] if isinstance(found, Remark) else [*found]
+    )
+    assert len(remarks) == noted
+    for remark in remarks:
+        assert judge is not notes.uncertain or remark.code in notes.UNSTABLE
+        if judge is notes.throttled:
+            assert remark.facts == {"turns": 346e-6, "loaded": facts[1]}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,8 @@
+"""None"""
+
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -8,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jaxtui.core.model import DTYPES, Case, Device, Experiment, Remark
-from jaxtui.features.bench.measure import planning
+from jaxtui.features.bench.measure import estimate, planning
 from jaxtui.tasks import inputs, ops
 from jaxtui.ui import words
 from tests.tasks.running import case
@@ -191,3 +194,38 @@ def test_planned_memory_covers_what_is_really_held() -> None:
     args = jax.device_put(inputs.host_inputs(op, 10_000, "float32", seed=0))
     held = sum(array.nbytes for array in args) + op.bind()(*args).nbytes
     assert planned.memory_bytes >= held
+
+
+FLOAT8 = "float8_e4m3fn"
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "dtype", "where", "slow"),
+    [
+        ("matmul", 512, "float32", "cpu", False),
+        ("sort", 1 << 18, "float32", "cpu", False),
+        ("softmax", 1024, "float32", "cpu", False),
+        ("matmul", 8192, "float32", "cpu", True),
+        # A second and more in XLA's sort on a CPU, though its bytes are few.
+        ("sort", 1 << 24, "float32", "cpu", True),
+        # XLA converts float8 in software there: a softmax of this size takes 13 s.
+        ("softmax", 16384, FLOAT8, "cpu", True),
+        ("selu", 1 << 26, FLOAT8, "cpu", True),
+        ("selu", 1 << 26, FLOAT8, "accelerator", False),
+        ("selu", 1 << 26, "float32", "cpu", False),
+        ("conv2d", 56, "float16", "numpy", True),
+        ("scan", 512, "int8", "numpy", True),
+    ],
+)
+def test_slow_work_is_tried_at_a_smaller_size(
+    name: str, size: int, dtype: str, where: str, slow: bool
+) -> None:
+    tried: list[int] = []
+
+    def trial(smaller: int) -> Callable[[], object]:
+        tried.append(smaller)
+        return lambda: None
+
+    found = estimate.call_seconds(ops.get(name), size, dtype, where, trial)
+    assert (found is not None) == bool(tried) == slow
+    assert all(smaller < size for smaller in tried)

@@ -1,4 +1,4 @@
-"""A bench run in words: table, notes, and how much faster than NumPy."""
+"""A bench run in words, against NumPy and against another one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from jaxtui.core.comparison import Pair, Side, pairs
 from jaxtui.core.engine.protocol import Envelope
 from jaxtui.core.model import (
     Case,
@@ -26,6 +27,7 @@ from jaxtui.core.model import (
 )
 from jaxtui.core.processes import fold
 from jaxtui.core.state import CaseState, Job, begin_run, reduce
+from jaxtui.features.bench import comparison as compare
 from jaxtui.features.bench import report as bench
 from jaxtui.features.bench.choices import disturbed
 from jaxtui.features.bench.figures import against_numpy, numpy_of
@@ -34,8 +36,10 @@ from jaxtui.features.bench.spreadsheet import as_csv
 from jaxtui.ui.app import status
 from jaxtui.ui.app.state import EMPTY
 from jaxtui.ui.documents import encode, notes
-from jaxtui.ui.report import fitting
+from jaxtui.ui.report import fitting, terminal
 from tests import records
+from tests.core.history import making
+from tests.core.history.making import DEVICE, HOST
 from tests.records import measurement, summary, told
 from tests.ui.making import JIT, NUMPY, done, over_sizes, run_of
 
@@ -301,3 +305,42 @@ def test_every_face_tells_it_once() -> None:
     assert about == {"contended": (), "aliased": (), "memcpy": ()}
     assert disturbed(replace(EMPTY, jobs={"bench": run}))
     assert not disturbed(EMPTY)
+
+
+def pair(second: dict[str, Any], width: float = 0.00005) -> Pair:
+    """Against one of 2 ms."""
+    sides = (
+        [
+            Side(
+                label=label,
+                host=HOST,
+                device=DEVICE,
+                measurement=making.measurement(**one),
+            )
+        ]
+        for label, one in (("A", {"width": width}), ("B", second))
+    )
+    return pairs(*sides)[0]
+
+
+SLOWER, CLOSE = pair({"median": 0.004}), pair({"median": 0.0023})
+COMPARED = {
+    "slower": [SLOWER],
+    "faster": [pair({"median": 0.001, "width": 1e-5})],
+    "alike": [pair({"median": 0.00205})],
+    "cannot tell": [CLOSE],
+    "far slower": [pair({"median": 0.6, "width": 0.05})],
+    "another size": [pair({"size": 512})],
+    "another dtype": [pair({"median": 0.004, "dtype": "bfloat16"})],
+    "several": [SLOWER, CLOSE],
+}
+
+
+def test_the_points_of_intervals_lie_where_the_scale_says() -> None:
+    found = pair({"median": 0.004, "width": 0.0002}, 0.0002)
+    drawn = terminal(compare.report([found]), 100).split("\n")
+    a, b = (line for line in drawn if "•" in line)
+    (head,) = (line for line in drawn if "ready" in line)
+    bars = head.index("interval") + len("interval")
+    assert abs(a.index("•") - head.index("2 ms", bars)) <= 2
+    assert abs(b.index("•") - head.index("4 ms", bars)) <= 2

@@ -1,4 +1,7 @@
-"""Functions that fool a stopwatch are noted by what they do; honest ones are not."""
+"""Functions that fool a stopwatch are noted by what they do; honest ones are not.
+
+The two sides of a function are held against each other.
+"""
 
 from __future__ import annotations
 
@@ -66,3 +69,35 @@ def test_an_honest_function_has_no_such_note() -> None:
         (words, name, {*facts(of.notes)} & FLAGS) for words, name, of in run(HONEST)
     ]
     assert [one for one in noted if one[2]] == []
+
+
+EXPECTED = {
+    "agrees": None,
+    "lacks_a_result": "wrong-result",
+    "has_another_shape": "wrong-result",
+    "has_other_values": "inaccurate",
+    "has_other_nans": "inaccurate",
+    "draws_both": "inaccurate",
+    "is_in_place": None,
+}
+
+
+def test_sides_that_differ_are_noted_on_both() -> None:
+    names = [(name, mode) for name in EXPECTED for mode in ("eager", "numpy")]
+    both = measured(
+        *(own(name, "f32[8]", mode, file=FILE) for name, mode in names),  # type: ignore[arg-type]
+        # One number may lose more digits than an array.
+        *(own("agrees", "bf16[8]", mode, file=FILE) for mode in ("jit", "numpy")),  # type: ignore[arg-type]
+        budget=20.0,
+    )
+    names += [("agrees", "bfloat16")] * 2
+    for (name, mode), found in zip(names, both, strict=True):
+        said = facts(found.notes)
+        flags = {"wrong-result", "inaccurate"} & {*said}
+        assert flags == ({EXPECTED[name]} - {None}), (name, mode, said)
+        assert said["own"]["compared"] == "values" or mode == "bfloat16"
+
+
+def test_a_side_alone_is_compared_with_nothing() -> None:
+    (alone,) = measured(own("agrees", "f32[8]", file=FILE))
+    assert facts(alone.notes)["own"]["compared"] == "nothing"
