@@ -21,9 +21,8 @@ from tests.core.figures import measured
 from tests.features.bench.test_curves import RATED, SWEEPS, VIEWED, VIEWS
 from tests.features.bench.test_report import COMPARED, RUNS
 from tests.features.bench.test_stopwatch import CASES, CLOCKS
-from tests.features.crossover.test_report import SEARCHES
-from tests.features.roofline.test_judge import LINK, PLACES
-from tests.features.roofline.test_report import PICTURES, UNDER
+from tests.features.crossover.test_judge import SEARCHES
+from tests.features.roofline.test_judge import LINK, PICTURES, PLACES, UNDER
 from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.ui.making import COLORS, run_of
 

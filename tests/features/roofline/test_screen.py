@@ -19,7 +19,7 @@ from jaxtui.ui.app.status import MessageLine
 from jaxtui.ui.widgets.plot_view import PlotView
 from tests.core.figures import FLOAT32, roofs
 from tests.fake_engine import FakeEngine
-from tests.features.roofline.test_report import ARITHMETIC, COMPLETE, FAILED, MEMORY
+from tests.features.roofline.test_judge import ARITHMETIC, COMPLETE, FAILED, MEMORY
 from tests.ui.app.driving import app_on, lines, plain, until, until_done, until_ready
 
 App = tuple[JaxtuiApp, "Pilot[None]", FakeEngine]
