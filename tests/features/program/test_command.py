@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -36,32 +35,6 @@ def test_the_device_is_the_first_of_this_process(capsys) -> None:
     assert run(fake, "hlo", "matmul:8") == 1
     assert [one.case.device for one in fake.works] == ["tpu:1"]
     assert words.LOST in capsys.readouterr().err
-
-
-def test_every_stage_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    assert hlo("selu:4096", "--stage", "all", "--mode", "eager") == 0
-    printed = capsys.readouterr().out
-    parts = ("Eager: 6 programs, 6 kernels", "jaxpr:", "stablehlo:", "\nhlo:")
-    places = [printed.index(word) for word in parts]
-    assert places == sorted(places)
-    assert printed.count("HloModule ") == 6
-
-
-def test_the_document_has_the_texts_that_were_asked_for(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    typed = ("matmul", "--size", "64", "--dtype", "f64", "--stage", "jaxpr", "--json")
-    assert hlo(*typed) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["case"]["dtype"] == "float64"
-    assert document["flops"] == 2 * 64**3
-    assert document["program"]["xla_flops"] == pytest.approx(2 * 64**3, rel=0.05)
-    assert document["program"]["kernels"] == document["eager_kernels"] == 1
-    assert "f64[64,64]" in document["jaxpr"]
-    assert document["stablehlo"] is document["hlo"] is document["failure"] is None
-    assert hlo("selu:64", "--stage", "all", "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert all(document[name] for name in ("jaxpr", "stablehlo", "hlo"))
 
 
 def test_a_function_of_a_file_and_a_mistake_in_it(

@@ -1,4 +1,4 @@
-"""TPUs that are not here: ``hlo --topology`` and ``devices --topology``."""
+"""What ``hlo`` prints, also of TPUs that are not here, as ``devices`` does."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def compiled(work: Inspection) -> Sequence[Event]:
     shown = inspected(work.case)
     program = replace(shown.program, kernels=2, xla_flops=2.0 * 256**3)
     peak = Peak(flops_per_second=197e12, bytes_per_second=819e9, source="docs")
-    work_of = {"flops": 2.0 * 256**3, "bytes": 393216.0, "peak": peak}
-    shown = replace(shown, **work_of, program=program, warm_up_seconds=1.0, jaxpr="")
+    work_of: dict[str, Any] = {"flops": 2.0 * 256**3, "bytes": 393216.0, "peak": peak}
+    work_of["jaxpr"] = "let y = dot x x in (y,)"
+    shown = replace(shown, **work_of, program=program, warm_up_seconds=1.0)
     return [shown, RunFinished(outcome="complete", elapsed_seconds=1.0)]
 
 
@@ -77,8 +78,10 @@ DEVICES = "devices --topology v5e:4x8"
         ("text", HLO, engine(), 0),
         # The older name does the same.
         ("text", HLO.replace("hlo", "compile"), engine(), 0),
-        ("document", f"{HLO} --json", engine(), 0),
-        ("lost", f"{HLO} --json", engine(lost), 1),
+        ("document", f"hlo --json {HLO[4:]}", engine(), 0),
+        ("lost", f"hlo --json {HLO[4:]}", engine(lost), 1),
+        ("every stage", "hlo matmul:256 --stage all --mode eager", engine(), 0),
+        ("a stage", "hlo matmul --size 64 --stage jaxpr --json", engine(), 0),
         ("devices", DEVICES, engine(), 0),
         # libtpu keeps its own words.
         ("refused", HLO, refusing("topology-refused"), 64),
@@ -87,7 +90,7 @@ DEVICES = "devices --topology v5e:4x8"
         ("devices missing", DEVICES, refusing("libtpu-missing"), 3),
     ],
 )
-def test_what_is_printed_of_a_topology_is_as_it_was(
+def test_what_is_printed_is_as_it_was(
     name: str,
     typed: str,
     engine: FakeEngine,
@@ -97,11 +100,11 @@ def test_what_is_printed_of_a_topology_is_as_it_was(
     """With ``JAXTUI_GOLDEN=write`` in the environment the files are written."""
     assert cli.main(typed.split(), engine=engine) == code
     assert engine.options is not None
-    assert engine.options.topology == typed.split("--topology ")[1].split()[0]
+    assert engine.options.topology == (typed.split("--topology ")[1:] or [None])[0]
     out, err = capsys.readouterr()
     if out.startswith("{"):
         out = pretty(json.loads(out))
-    file = Path(__file__).with_name("topologies") / f"{name.replace(' ', '-')}.txt"
+    file = Path(__file__).with_name("printed") / f"{name.replace(' ', '-')}.txt"
     check_frozen(file, f"{out}--- stderr\n{err}")
 
 
