@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -171,15 +172,29 @@ def roof_name(of: RoofDtype | None) -> str:
     return "bandwidth" if of is None else f"compute {of.label}"
 
 
+def rate_text(roof: Roof) -> str:
+    """Write the rate of a roof: ``64.2 GFLOP/s``, also for integers; ``~64 GFLOP/s``
+    of one that is not known to within a third.
+    """
+    digits = 2 if roof.vague else 3
+    return "~" * roof.vague + str(
+        fmt.figure(roof.per_second, quantity_of(roof), digits)
+    )
+
+
+def quantity_of(roof: Roof) -> Literal["FLOP/s", "B/s"]:
+    return "FLOP/s" if roof.kind == "compute" else "B/s"
+
+
 def reached(roofs: RoofsMeasured) -> str:
     """Write the height of the roofs: ``cpu:0 reaches 12.0 GB/s of bandwidth``."""
     memory = bandwidth_roof(roofs)
     parts = [
-        f"{fmt.rate(roof.per_second)} in {roof.of.label}"
+        f"{rate_text(roof)} in {roof.of.label}"
         for roof in compute_roofs(roofs)
         if roof.of
     ]
-    parts += [f"{fmt.rate(memory.per_second, 'B/s')} of bandwidth"] if memory else []
+    parts += [f"{rate_text(memory)} of bandwidth"] if memory else []
     if not parts:
         return f"jaxtui has not measured the roofs of {roofs.device}"
     return f"{roofs.device} reaches {fmt.listed(parts)}"

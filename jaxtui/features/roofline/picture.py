@@ -6,13 +6,13 @@ import itertools
 import math
 import string
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from jaxtui.core import format as fmt
 from jaxtui.core.model.roofs import Roof, RoofsMeasured
 from jaxtui.features.roofline.judge import (
     bandwidth_roof,
     compute_roofs,
+    rate_text,
     ridge,
 )
 from jaxtui.features.roofline.messages import Place
@@ -198,12 +198,3 @@ def _names(
     # Half-way up the slope, whose upper left is always empty.
     middle = math.sqrt(low * (top / memory.per_second))
     yield Spot(middle, middle * memory.per_second, rate_text(memory), where="above")
-
-
-def rate_text(roof: Roof) -> str:
-    """Write the rate of a roof: ``64.2 GFLOP/s``, also for integers."""
-    return fmt.rate(roof.per_second, quantity_of(roof))
-
-
-def quantity_of(roof: Roof) -> Literal["FLOP/s", "B/s"]:
-    return "FLOP/s" if roof.kind == "compute" else "B/s"

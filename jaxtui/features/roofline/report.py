@@ -22,10 +22,12 @@ from jaxtui.features.roofline import judge
 from jaxtui.features.roofline.judge import (
     headline,
     places,
+    quantity_of,
+    rate_text,
     roof_name,
 )
 from jaxtui.features.roofline.messages import Place, Roofline
-from jaxtui.features.roofline.picture import letters, picture, quantity_of, rate_text
+from jaxtui.features.roofline.picture import letters, picture
 from jaxtui.ui import words
 from jaxtui.ui.outcome import Outcome
 from jaxtui.ui.plot import COLORS
@@ -140,7 +142,8 @@ def _roofs(roofs: Sequence[Roof]) -> Rows:
         quantity = quantity_of(roof)
         unit = fmt.common([roof.per_second], quantity)
         ends = fmt.Figure((roof.ci_low, roof.ci_high), quantity, unit)
-        intervals.append(Text(str(ends), "muted"))
+        single = roof.confidence == 0  # one turn, whose ends are itself
+        intervals.append(Text("" if single else str(ends), "muted"))
         peak = roof.published.value if roof.published else 0.0
         share = fmt.percent(roof.per_second / peak) if peak > 0 else ""
         shares.append(f"{share} of {fmt.rate(peak, quantity)}" if share else "")

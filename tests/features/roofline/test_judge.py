@@ -345,6 +345,7 @@ def under(*cases: CaseState, limits: RoofsMeasured = LIMITS, **more: Any) -> Sta
 
 ON_TPU = timed(1e12, one=case("tpu:0", "bfloat16")), timed(1e12, one=case("host"))
 NO_ROOM = Failure(case=case(), remark=told("No memory."))
+ONCE = bandwidth(20e9, ci_low=20e9, ci_high=20e9, confidence=0.0)
 UNDER = {
     "memory limits": under(timed()),
     "memory limits in the cache": under(timed(), limits=CACHED),
@@ -355,6 +356,7 @@ UNDER = {
     "a roof in doubt": under(
         timed(), limits=roofs(bandwidth(20e9, ci_low=9e9, ci_high=38e9), ARITHMETIC)
     ),
+    "a roof of a single turn": under(timed(), limits=roofs(ONCE, ARITHMETIC)),
     "modes": under(timed(), timed(one=case(mode="eager")), timed(one=case("host"))),
     "a failure": under(CaseState(case(), status="failed", failure=NO_ROOM)),
     "no place": under(
