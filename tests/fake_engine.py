@@ -25,7 +25,6 @@ from jaxtui.core.model import (
     Experiment,
     Hello,
     Holder,
-    Host,
     Logged,
     Loop,
     LoopCall,
@@ -33,7 +32,6 @@ from jaxtui.core.model import (
     LoopMeasured,
     Measurement,
     Memory,
-    OpInfo,
     Peak,
     PhaseMeasured,
     Phases,
@@ -60,8 +58,8 @@ from tests import records
 from tests.features.check import check_figures
 from tests.records import planned, told
 
-HOST = Host(
-    hostname="vm",
+HOST = records.host(
+    "vm",
     python="3.12.1",
     jax="0.12.0",
     jaxlib="0.12.0",
@@ -73,44 +71,32 @@ HOST = Host(
     memory_bytes=16 * 2**30,
 )
 
+FLOATS = ("float64", "float32", "float16", "bfloat16")
 OPS = (
-    OpInfo(
-        name="matmul",
+    records.op(
+        *("matmul", *FLOATS),
         summary="Matrix product.",
         size_means="n of n×n",
-        dtypes=("float64", "float32", "float16", "bfloat16"),
         flops="2 n³",
         bytes="3 n²",
-        minimum=1,
-        default=1000,
         maximum=16384,
         takes_precision=True,
     ),
-    OpInfo(
-        name="selu",
+    records.op(
+        *("selu", *FLOATS),
         summary="SELU.",
         size_means="number of elements",
-        dtypes=("float64", "float32", "float16", "bfloat16"),
         flops="5 n",
         bytes="2 n",
-        minimum=1,
         default=1_000_000,
-        maximum=10**9,
     ),
 )
 
 
 def cpu_devices(count: int = 1, simulated: bool = False) -> tuple[Device, ...]:
+    facts = {"simulated": simulated, "attributes": {"client": "cpu client"}}
     return tuple(
-        Device(
-            id=index,
-            platform="cpu",
-            device_kind="cpu",
-            process_index=0,
-            local_hardware_id=index,
-            simulated=simulated,
-            attributes={"client": "cpu client"},
-        )
+        records.device(f"cpu:{index}", local_hardware_id=index, **facts)
         for index in range(count)
     )
 
@@ -118,11 +104,9 @@ def cpu_devices(count: int = 1, simulated: bool = False) -> tuple[Device, ...]:
 def tpu_devices() -> tuple[Device, ...]:
     """A v5litepod-8."""
     return tuple(
-        Device(
-            id=index,
-            platform="tpu",
+        records.device(
+            f"tpu:{index}",
             device_kind="TPU v5 lite",
-            process_index=0,
             local_hardware_id=index,
             coords=(index % 4, index // 4, 0),
             core_on_chip=0,
@@ -415,15 +399,10 @@ def sampled(index: int, case: Case, turn: int, calls: int = 100) -> Sampled:
     def jittered(middle: float) -> tuple[float, ...]:
         return tuple(middle * math.exp(noise.gauss(0, 0.05)) for _ in range(calls))
 
-    return Sampled(
-        index=index,
-        round=turn + 1,
-        calls=calls,
-        dispatch=() if dispatch is None else jittered(dispatch),
-        ready=jittered(ready),
-        ready_median=ready,
-        measurement=measurement(case, None),
-    )
+    handed = () if dispatch is None else jittered(dispatch)
+    of = measurement(case, None)
+    event = records.sampled(index, turn + 1, of, jittered(ready), handed)
+    return msgspec.structs.replace(event, ready_median=ready)
 
 
 def at_once(work: Loop | Snippet | Check) -> Sequence[RunEvent]:
