@@ -183,8 +183,8 @@ def test_functions_of_two_working_trees_are_paired() -> None:
     ]
 
 
-def in_processes(label: str, median: float, count: int) -> Side:
-    found = side(label, median, 0.00001)
+def in_processes(median: float, count: int) -> Side:
+    found = side("", median, 0.00001)
     assert found.measurement.ready is not None
     ready = msgspec.structs.replace(found.measurement.ready, processes=count)
     several = Processes(n=count, medians=(median,) * count, low=median, high=median)
@@ -194,8 +194,8 @@ def in_processes(label: str, median: float, count: int) -> Side:
     return msgspec.structs.replace(found, measurement=measured)
 
 
-def after(found: Side, *earlier: float) -> Side:
-    return msgspec.structs.replace(found, earlier=earlier)
+def after(median: float, *earlier: float) -> Side:
+    return msgspec.structs.replace(side("", median, 0.0), earlier=earlier)
 
 
 STEADY = (0.00099, 0.001, 0.00101) * 2
@@ -206,35 +206,19 @@ UNSTEADY = (0.0005, 0.0015)
     ("first", "second", "answer"),
     [
         # Its earlier runs differ by more than the ratio.
-        (after(side("1", 0.001, 0), *UNSTEADY), side("2", 0.0022, 0), "cannot tell"),
-        (side("1", 0.001, 0), after(side("2", 0.0022, 0), *UNSTEADY), "cannot tell"),
-        (side("1", 0.001, 0), after(side("2", 0.0045, 0), *UNSTEADY), "slower"),
-        (side("1", 0.001, 0), after(side("2", 0.0002, 0), *UNSTEADY), "faster"),
+        (after(0.001, *UNSTEADY), after(0.0022), "cannot tell"),
+        (after(0.001), after(0.0022, *UNSTEADY), "cannot tell"),
+        (after(0.001), after(0.0045, *UNSTEADY), "slower"),
+        (after(0.001), after(0.0002, *UNSTEADY), "faster"),
         # The spread of both is known, and the difference is beyond it.
-        (
-            after(side("1", 0.001, 0), *STEADY),
-            after(side("2", 0.00105, 0), *STEADY),
-            "slower",
-        ),
-        (
-            after(side("1", 0.001, 0), *STEADY),
-            after(side("2", 0.00101, 0), *STEADY),
-            "cannot tell",
-        ),
-        (in_processes("1", 0.001, 6), in_processes("2", 0.00105, 6), "slower"),
-        (
-            in_processes("1", 0.001, 6),
-            after(side("2", 0.00095, 0), *STEADY),
-            "faster",
-        ),
+        (after(0.001, *STEADY), after(0.00105, *STEADY), "slower"),
+        (after(0.001, *STEADY), after(0.00101, *STEADY), "cannot tell"),
+        (in_processes(0.001, 6), in_processes(0.00105, 6), "slower"),
+        (in_processes(0.001, 6), after(0.00095, *STEADY), "faster"),
         # That of one is not, or too few processes say it.
-        (
-            after(side("1", 0.001, 0), *STEADY),
-            side("2", 0.00105, 0),
-            "cannot tell",
-        ),
-        (in_processes("1", 0.001, 6), in_processes("2", 0.00105, 5), "cannot tell"),
-        (after(side("1", 0.001, 0), 0.001), side("2", 0.00105, 0), "cannot tell"),
+        (after(0.001, *STEADY), after(0.00105), "cannot tell"),
+        (in_processes(0.001, 6), in_processes(0.00105, 5), "cannot tell"),
+        (after(0.001, 0.001), after(0.00105), "cannot tell"),
     ],
 )
 def test_a_difference_is_one_only_beyond_the_spread_between_processes(

@@ -110,8 +110,7 @@ async def test_a_tpu_that_somebody_holds_is_not_touched(on_machine, tmp_path):
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/accel0").touch()
     (tmp_path / "proc/4711/cmdline").write_bytes(b"python\0train.py\0")
-    engine = await on_machine()
-    failed = await engine.until(EngineFailed)
+    failed = await (await on_machine()).until(EngineFailed)
     facts = {"pid": 4711, "command": "python train.py", "more": 0}
     assert failed.remark.code == "held"
     assert facts.items() <= failed.remark.facts.items()
