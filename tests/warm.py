@@ -183,10 +183,7 @@ def engines() -> Iterator[None]:
             originals[key] = Original(dict(key), subprocess.Popen)
         return originals[key].copy(start.request, start.files)
 
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        _patched(copied),
-    ):
+    with tempfile.TemporaryDirectory() as folder, _patched(copied):
         os.environ[COPIES] = folder
         try:
             yield

@@ -121,9 +121,7 @@ def printed(
 
 
 def verdict(
-    one: Reading,
-    devices: Sequence[Device] | None = None,
-    kept: Baseline | None = None,
+    one: Reading, devices: Sequence[Device] | None = None, kept: Baseline | None = None
 ) -> Verdict:
     (found,) = judge([one], devices or tpus(), kept)
     return found

@@ -50,10 +50,7 @@ def codes(found: Comparison) -> list[str]:
 
 @pytest.mark.parametrize(
     ("other", "works"),
-    [
-        ({"size": 512}, ("size",)),
-        ({"op": "selu", "size": 512}, ("op", "size")),
-    ],
+    [({"size": 512}, ("size",)), ({"op": "selu", "size": 512}, ("op", "size"))],
 )
 def test_two_works_are_not_comparable(
     other: dict[str, object], works: tuple[str, ...]

@@ -293,10 +293,7 @@ def test_what_explodes_is_refused_before_a_case_is_made() -> None:
     finally:
         tracemalloc.stop()
     counts = ("2", "1,000", "4", "3", "64", "3", "2", "9,216,000", "4,104,000")
-    assert tuple(re.findall(r"\d[\d,]*", str(refused.value))) == (
-        *counts,
-        "10,000",
-    )
+    assert tuple(re.findall(r"\d[\d,]*", str(refused.value))) == (*counts, "10,000")
     assert peak < 5e6
     # Where NumPy repeats there is nothing to refuse, nor to wait for.
     devices = [f"tpu:{number}" for number in range(1000)]

@@ -15,12 +15,7 @@ import pytest
 
 from jaxtui.core.history.store import History
 from tests.core.history.making import DEVICE, HOST, insert, measurement
-from tests.processes import (
-    PROGRAM,
-    ended,
-    environment,
-    python,
-)
+from tests.processes import PROGRAM, ended, environment, python
 
 HELD_UP = """
 import ctypes, os, sys

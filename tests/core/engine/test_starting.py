@@ -51,9 +51,7 @@ async def test_a_start_that_hangs_ends_at_its_limit_and_can_be_tried_again(
 
 async def test_a_start_that_takes_long_is_commented_upon(open_engine):
     engine = await open_engine(
-        environment={"FAKE_START": "gil"},
-        start_limit_seconds=0.0,
-        slow_seconds=0.3,
+        environment={"FAKE_START": "gil"}, start_limit_seconds=0.0, slow_seconds=0.3
     )
     waiting = await engine.until(Waiting)
     assert waiting.elapsed_seconds == 0.3

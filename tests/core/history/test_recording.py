@@ -218,10 +218,7 @@ def keep_earlier(of: Case, **changes: Any) -> None:
 
 @pytest.mark.parametrize(("changes", "said"), [({}, True), ({"jax": "0.6.2"}, False)])
 def test_a_command_says_where_earlier_runs_lie_outside_of_an_interval(
-    data: Path,
-    capsys: pytest.CaptureFixture[str],
-    changes: dict[str, str],
-    said: bool,
+    data: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, str], said: bool
 ) -> None:
     keep_earlier(case(size=10**6), **changes)
     cli.main(("bench", "selu", "--json"), engine=FakeEngine(complete))
