@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from jaxtui.features.audit import report as view
 from jaxtui.features.audit.judge import judge
 from jaxtui.features.audit.messages import (
     Audit,
@@ -21,7 +22,7 @@ from jaxtui.features.audit.messages import (
     Wait,
     Witness,
 )
-from jaxtui.ui import words
+from jaxtui.ui.report import terminal
 from tests.golden.test_documents import check_frozen
 
 START, STOP, OTHER = (Place("/a.py", line) for line in (1, 3, 7))
@@ -305,25 +306,20 @@ def fact(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def told(kind: str, finding: Finding) -> Iterator[str]:
+def told(finding: Finding) -> str:
     facts = ", ".join(f"{k} {fact(v)}" for k, v in finding.remark.facts.items())
     line, code = finding.place.line, finding.remark.code
-    yield f"{kind} {line} {code} {finding.seconds:.4g} s: {facts}"
-    yield f"    {words.text(finding.remark)}"
+    return f"{code} in {line} of {finding.seconds:.4g} s: {facts}"
 
 
-def described(audit: Audit) -> Iterator[str]:
-    for site in audit.sites:
-        seconds = f"{site.read_seconds:.4g} s, {fact(site.corrected_seconds)} s"
-        names = " ".join(site.functions)
-        yield f"{site.begin.line}-{site.end.line} {names} {site.count}×: {seconds}"
-    for kind, findings in (("mistake", audit.findings), ("note", audit.notes)):
-        for finding in findings:
-            yield from told(kind, finding)
-    yield from (f"{one.code} {one.facts}" for one in audit.remarks)
+def described(name: str) -> str:
+    """What the report of an audit says, and the facts behind it."""
+    audit = SEEN[name]
+    report = terminal(view.report(audit), 90, full=True)
+    return "\n".join([f"== {name}", report, *map(told, audit.findings + audit.notes)])
 
 
 def test_what_was_seen_is_judged_as_before() -> None:
-    lines = (line for name in SEEN for line in (f"== {name}", *described(SEEN[name])))
+    lines = (line for name in SEEN for line in described(name).splitlines())
     text = "".join(f"{line.rstrip()}\n" for line in lines)
     check_frozen(Path(__file__).with_name("judged.txt"), text)
