@@ -258,6 +258,27 @@ def test_a_work_has_a_job_which_ends_with_its_engine(
     assert (job.outcome, job.elapsed_seconds, state.job) == ("crashed", 3.0, None)
 
 
+@pytest.mark.parametrize(
+    ("refuses", "what", "refused"),
+    [
+        ("jax", Experiment(cases=(JIT,)), True),
+        # The engine leaves out what JAX would run.
+        ("jax", Experiment(cases=(JIT, NUMPY)), False),
+        ("jax", "jax", True),
+        ("verdicts", "jax", False),
+        ("verdicts", Experiment(cases=(JIT,)), False),
+        *(("verdicts", what, True) for what in ("verdicts", CHECK, ROOFS)),
+        ("", CHECK, False),
+    ],
+)
+def test_a_setting_refuses_what_it_makes_meaningless(
+    refuses: str, what: object, refused: bool
+) -> None:
+    setting = Remark("setting", {"setting": "x", "refuses": refuses})
+    state = replace(EMPTY, findings=(HINT, setting))
+    assert state.refusal(what) == (setting if refused else None)  # type: ignore[arg-type]
+
+
 def test_other_devices_have_other_roofs() -> None:
     """JAX falls back to the CPU where an accelerator was lost with its engine."""
     state = begin_run(after(ON_CPU), 1, "roofs", ROOFS)

@@ -30,9 +30,3 @@ def test_any_number_of_calls_stays_bounded_and_keeps_its_peak() -> None:
     assert len(trace.points) <= MAXIMUM_POINTS
     assert max(trace.points) == 100.0
     assert trace.points.index(100.0) < 10
-
-
-def test_what_was_there_is_not_changed() -> None:
-    first = Trace().extended([1.0, 2.0])
-    first.extended([3.0])
-    assert first.points == (1.0, 2.0)
