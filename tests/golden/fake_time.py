@@ -62,49 +62,28 @@ SCRIPTS = {
     "matmul_numpy": Script(work=1_130 * MS),
 }
 
+TURNS = {"names": ["short", "medium"], "mode": ["jit", "numpy"], "budget": 8}
+FLOOR = {"names": "noisy", "budget": 60, "target": 0.01}
+ZERO = {"names": "long", "budget": 4, "target": 0, "samples": True}
+FAST: dict[str, Any] = {"accelerator": True, "names": "matmul"}
+DTYPES = ["f8", "i8", "f16", "bf16", "f32", "f64"]
+
 SCENARIOS: dict[str, dict[str, Any]] = {
     "a short call, until the target is reached": {"names": "short", "budget": 10},
     "a call that is longer than most": {"names": "long", "budget": 10},
     "a call that leaves few rounds": {"names": "endless", "budget": 30},
     "a noisy call, until the budget ends": {"names": "noisy", "budget": 6},
-    "a noisy call, until the noise floor": {
-        "names": "noisy",
-        "budget": 60,
-        "target": 0.01,
-    },
+    "a noisy call, until the noise floor": FLOOR,
     "a call that becomes slower": {"names": "drifting", "budget": 4},
     "a call that is mostly hand-over": {"names": "handed_over", "budget": 6},
     "a call that computes before it returns": {"names": "done_at_once", "budget": 4},
     "a result that is a tree": {"names": "two_results", "budget": 3},
-    "a target of zero, and every sample": {
-        "names": "long",
-        "budget": 4,
-        "target": 0,
-        "samples": True,
-    },
+    "a target of zero, and every sample": ZERO,
     "arguments on the host": {"names": "medium", "budget": 6, "inputs": "host"},
-    "three that take turns": {
-        "names": ["short", "medium"],
-        "mode": ["jit", "numpy"],
-        "budget": 8,
-    },
-    "an accelerator: the first minute": {
-        "accelerator": True,
-        "names": "matmul",
-        "mode": ["numpy", "jit"],
-        "budget": 5,
-    },
-    "an accelerator: six dtypes": {
-        "accelerator": True,
-        "names": "matmul",
-        "dtype": ["f8", "i8", "f16", "bf16", "f32", "f64"],
-        "budget": 12,
-    },
-    "an accelerator: a training step": {
-        "accelerator": True,
-        "names": "step",
-        "budget": 15,
-    },
+    "three that take turns": TURNS,
+    "an accelerator: the first minute": FAST | {"mode": ["numpy", "jit"], "budget": 5},
+    "an accelerator: six dtypes": FAST | {"dtype": DTYPES, "budget": 12},
+    "an accelerator: a training step": FAST | {"names": "step", "budget": 15},
 }
 
 ACCELERATOR = {"inputs": 300 * MS, "transfer": 100 * MS, "compile": 1_150 * MS}

@@ -40,18 +40,14 @@ def taking(work: Experiment, seconds: float) -> Sequence[Event]:
 class Pythons:
     """Makes an engine for each Python; none may run while another one is up.
 
-    Args:
-        medians: seconds that each process of A takes, and of B.
-        instead: what a process says otherwise, by its Python and its number.
+    A process of A and of B takes so many seconds, or says something ``instead``: by its
+    Python and its number.
     """
 
     def __init__(
-        self,
-        first: Sequence[float],
-        second: Sequence[float],
-        instead: dict[tuple[str, int], Say] | None = None,
+        self, first: Any, second: Any, instead: dict[tuple[str, int], Say] | None = None
     ) -> None:
-        self.medians = {"a": first, "b": second}
+        self.seconds = {"a": first, "b": second}
         self.instead = instead or {}
         self.order = ""
         self.works: list[Experiment] = []
@@ -71,9 +67,8 @@ class Pythons:
         number = self.order.count(name)
         self.order += name
         self.works.append(work)
-        if say := self.instead.get((name, number)):
-            return say(work)
-        return taking(work, self.medians[name][number])
+        say = self.instead.get((name, number))
+        return say(work) if say else taking(work, self.seconds[name][number])
 
 
 STEADY = (1e-3, 1.1e-3, 2e-3, 1e-3, 3e-3, 1e-3)
