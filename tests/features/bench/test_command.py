@@ -3,57 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 
 import pytest
 
-from jaxtui import cli
 from jaxtui.core.engine.client import EngineOptions
-from jaxtui.core.model import Case, Event, Experiment, RunFinished
+from jaxtui.core.model import Event, Experiment, RunFinished
 from tests.core.figures import crowded
-from tests.fake_engine import FakeEngine, cpu_devices
-from tests.records import op, summarize, summary, told
-from tests.ui.commands.fakes import complete, one_fails, run
+from tests.fake_engine import FakeEngine
+from tests.records import summarize, summary, told
+from tests.ui.commands.fakes import complete, run
 
-SIMULATE = "cpu:0 is one. `--cpu-devices 8` simulates eight."
 FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
-
-
-def test_bench_asks_for_every_combination(capsys) -> None:
-    engine = FakeEngine(complete)
-    code = run(
-        engine,
-        *("bench", "matmul:1k", "selu", "--size", "256..512", "--dtype", "f32,bf16"),
-        *("--device", "cpu:1", "--mode", "jit,numpy", "--inputs", "host"),
-        *("--precision", "highest", "--budget", "7", "--target", "1", "--seed", "3"),
-    )
-    assert code == 0
-    (asked,) = engine.works
-    assert len(asked.cases) == 4 + 8
-    assert asked.cases[0] == Case(
-        op="matmul",
-        size=1024,
-        dtype="float32",
-        precision="highest",
-        device="cpu:1",
-        mode="jit",
-        inputs="host",
-    )
-    assert (asked.budget, asked.target_half_width, asked.seed) == (7.0, 0.01, 3)
-    assert "close" in engine.calls
-    assert run(engine, "bench", "selu", "--processes", "0") == 64
-
-
-def test_bench_defaults(capsys) -> None:
-    engine = FakeEngine(complete)
-    assert run(engine, "bench", "selu") == 0
-    (asked,) = engine.works
-    assert asked == Experiment(
-        cases=(
-            Case(op="selu", size=10**6, dtype="float32", device="cpu:0", mode="jit"),
-        )
-    )
-    assert vars(engine.options) == vars(EngineOptions())
 
 
 def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
@@ -65,6 +25,7 @@ def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
     (measurement,) = document["measurements"]
     assert measurement["samples"] == {"ready": [1e-3], "dispatch": None}
     assert measurement["error_vs_float64"] is None
+    assert vars(engine.options) == vars(EngineOptions())
 
 
 def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
@@ -101,38 +62,7 @@ def test_a_process_that_is_lost_leaves_the_others_and_says_incomplete(capsys) ->
     assert document["measurements"][0]["processes"]["n"] == 2
 
 
-@pytest.mark.parametrize(
-    ("devices", "arguments", "code", "why"),
-    [
-        (1, (), 3, SIMULATE),
-        (1, ("--device", "all"), 64, SIMULATE),
-        (2, ("--device", "cpu:1"), 64, "cpu:1 is one."),
-        (2, ("--mesh", "2x1@y"), 64, "each group of the mesh 2x1@y has one."),
-        # What can run does, and the other is a row.
-        (1, ("selu",), 0, ""),
-    ],
-)
-def test_collectives_on_one_device_are_refused_in_a_sentence(
-    devices: int, arguments: Sequence[str], code: int, why: str, capsys
-) -> None:
-    known = op("all_reduce", "float32", collective=True), op("selu", "float32")
-    engine = FakeEngine(complete, ops=known, devices=cpu_devices(devices))
-    typed = ("bench", "all_reduce:1k..64k", *arguments, "--json")
-    assert run(engine, *typed) == code
-    out, err = capsys.readouterr()
-    if code:
-        assert (out, engine.works, err.count("\n")) == ("", [], 1)
-        assert why in err
-
-
-@pytest.mark.parametrize("plural", ["--sizes", "--dtypes", "--devices", "--modes"])
-def test_a_plural_is_accepted_and_not_in_the_help(
-    plural: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["bench", "selu", plural, "nonsense"]) == 64
-    assert "nonsense" in capsys.readouterr().err
-    assert cli.main(["bench", "--help"]) == 0
-    assert plural not in capsys.readouterr().out
+# The first minute.
 
 
 @pytest.mark.parametrize(
@@ -182,34 +112,3 @@ def test_its_document_has_the_figures(capsys) -> None:
     assert found["factor"]["median"] == pytest.approx(110)
     assert found["repaid_calls"] is None
     assert len(found["measurements"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("typed", "cases"),
-    [
-        ("selu", [("selu", 10**6, "jit"), ("selu", 10**6, "numpy")]),
-        ("selu:4k", [("selu", 4096, "jit"), ("selu", 4096, "numpy")]),
-        ("step.py:step", [("step.py:step", 0, "jit")]),
-    ],
-)
-def test_another_op_is_asked_for_in_the_same_way(
-    typed: str, cases: list[tuple[str, int, str]], tmp_path, monkeypatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "step.py").write_text("def step(x): return x")
-    engine = FakeEngine(complete)
-    assert run(engine, "lie", typed) == 0
-    (asked,) = engine.works
-    found = [(case.op.rpartition("/")[2], case.size, case.mode) for case in asked.cases]
-    assert found == cases
-
-
-@pytest.mark.parametrize("typed", ["selu,matmul", "selu:4,8", "nothing"])
-def test_only_what_exists_can_lie_and_one_at_a_time(typed: str, capsys) -> None:
-    assert run(FakeEngine(complete), "lie", typed) == 64
-    assert capsys.readouterr().out == ""
-
-
-def test_what_failed_is_said_and_the_code_is_1(capsys) -> None:
-    assert run(FakeEngine(one_fails), "lie") == 1
-    assert "No room. Go smaller." in capsys.readouterr().out
