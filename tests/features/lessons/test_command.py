@@ -26,7 +26,6 @@ from jaxtui.features.bench.messages import Results, read
 from jaxtui.ui.documents import encode
 from tests.fake_engine import RECIPE, FakeEngine, at_once, tpu_devices
 from tests.processes import LIMIT_SECONDS
-from tests.processes import ended as jaxtui
 from tests.records import measurement, planned, told
 from tests.ui.commands import fakes
 from tests.ui.commands.fakes import complete
@@ -130,18 +129,6 @@ def test_a_document_has_each_case_once_as_it_was_timed_last(tmp_path: Path) -> N
 
 
 # Real engines.
-
-
-def test_a_real_lesson_as_json(tmp_path: Path) -> None:
-    done = jaxtui("learn", "digits", "--step", "3", "--json", data=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    document = json.loads(done.stdout)
-    assert document["lesson"] == "digits"
-    (step,) = document["steps"]
-    assert step["holds"] is True
-    assert step["takeaway"]
-    assert step["values"]
 
 
 def test_at_a_terminal_a_guess_is_asked_for_and_answered() -> None:

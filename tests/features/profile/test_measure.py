@@ -32,26 +32,49 @@ MS = 10**9
 """Picoseconds."""
 
 
-def step(number: int, start: float, end: float) -> Event:
-    return event(STEP, ms(start), ms(end - start), step_num=number)
-
-
 def ms(time: float) -> int:
     return round(time * MS)
 
 
-def on_cpu(name: str, start: float, end: float, **stats: Any) -> Event:
-    known = {"hlo_op": name, "hlo_module": "jit_f", "program_id": 1, "run_id": 1}
-    return event(name, ms(start), ms(end - start), **{**known, **stats})
+def events(text: str, **known: Any) -> tuple[Event, ...]:
+    """``name begin-end stat=value`` in ms, with semicolons between them.
+
+    What has known stats is a kernel, unless it is the end of one; a ``step`` is one
+    that jaxtui annotates.
+    """
+    made = list[Event]()
+    for each in text.split("; ") if text else ():
+        parts, stats = each.split(), dict[str, Any](known)
+        while "=" in parts[-1]:
+            key, _, value = parts.pop().partition("=")
+            stats[key] = int(value) if value.isdigit() else value
+        begin, end = map(float, parts.pop().split("-"))
+        name = " ".join(parts)
+        if name == "step":
+            name, stats = STEP, {"step_num": len(made)}
+        elif name.startswith("end:"):
+            stats = {"_c": stats["_c"]}
+        elif known:
+            stats["hlo_op"] = name
+        made.append(event(name, ms(begin), ms(end - begin), **stats))
+    return tuple(made)
+
+
+def kernels(text: str) -> tuple[Event, ...]:
+    return events(text, hlo_module="jit_f", program_id=1, run_id=1)
 
 
 def read(*planes: Plane) -> Profile:
     return profile.read(traces.read(space(*planes)), "a trace")
 
 
-def cpu(*lines: tuple[Event, ...], host: tuple[Event, ...] = ()) -> Profile:
-    threads = [Line(f"a thread/{at}", events) for at, events in enumerate(lines)]
-    return read(Plane("/host:CPU", (Line("python", host), *threads)))
+def cpu(*threads: str, host: str = "") -> Profile:
+    lines = [Line(f"a thread/{n}", kernels(text)) for n, text in enumerate(threads)]
+    return read(Plane("/host:CPU", (Line("python", events(host)), *lines)))
+
+
+def compiling(host: str) -> Profile:
+    return cpu("dot.1 9-10", host=f"step 0-10; {host}")
 
 
 def adds_up(found: Profile) -> None:
@@ -62,105 +85,6 @@ def adds_up(found: Profile) -> None:
 
 def of(found: Profile, name: str) -> Kernel:
     return next(each for each in found.kernels if each.name == name)
-
-
-def in_loop() -> Profile:
-    """A loop holds its body."""
-    body = [on_cpu("add.1", 2, 3), on_cpu("add.1", 4, 6)]
-    return cpu((on_cpu("while.2", 1, 8), *body), host=(step(0, 0, 10),))
-
-
-def side_by_side() -> Profile:
-    """What runs side by side shares the time."""
-    threads = (on_cpu("dot.1", 0, 6),), (on_cpu("dot.2", 4, 8),)
-    return cpu(*threads, host=(step(0, 0, 8),))
-
-
-def parallel() -> Profile:
-    """A parallel kernel lasts until its work is done."""
-    ended = event("end: sort.0", ms(9), 1000, _c=7)
-    return cpu((on_cpu("sort.0", 1, 2, _p=7),), (ended,), host=(step(0, 0, 10),))
-
-
-def cut() -> Profile:
-    """Of this one nobody saw the end."""
-    return cpu((on_cpu("sort.0", 1, 2, _p=7),), host=(step(0, 0, 10),))
-
-
-def collective() -> Profile:
-    """A collective is hidden while the device computes."""
-    other = (on_cpu("all-reduce.1", 2, 7), on_cpu("copy.3", 7, 8))
-    return cpu((on_cpu("dot.1", 0, 4),), other, host=(step(0, 0, 10),))
-
-
-def two_devices() -> Profile:
-    """Steps have a deviation, and devices a mean."""
-    first = (on_cpu("dot.1", 0, 2), on_cpu("dot.1", 10, 14))
-    second = on_cpu("dot.1", 0, 4, device_ordinal=1)
-    return cpu((*first, second), host=(step(0, 0, 5), step(1, 10, 15)))
-
-
-def not_annotated() -> Profile:
-    """A step begins with the dearest program."""
-    other = {"hlo_module": "jit_init", "run_id": 9}
-    runs = [on_cpu("dot.1", 10 * n, 10 * n + 4, run_id=n) for n in (1, 2, 3)]
-    return cpu((on_cpu("add.7", 0, 2, **other), *runs))
-
-
-def once() -> Profile:
-    """What runs once is no step."""
-    other = {"hlo_module": "jit_init", "run_id": 9}
-    runs = [on_cpu("dot.1", 100 + n, 100.5 + n, run_id=n) for n in (1, 2)]
-    return cpu((on_cpu("sort.7", 0, 90, **other), *runs))
-
-
-def annotated() -> Profile:
-    """A program's own steps count."""
-    host = tuple(event("train", ms(n), MS, step_num=n) for n in (0, 10))
-    return cpu((on_cpu("dot.1", 1, 2), on_cpu("dot.1", 11, 13)), host=host)
-
-
-def between_steps() -> Profile:
-    """What happens between steps is no step's."""
-    renewed = on_cpu("copy.9", 4, 6, hlo_module="jit_copy", program_id=2)
-    ran = (on_cpu("dot.1", 1, 3), renewed, on_cpu("dot.1", 11, 13))
-    return cpu(ran, host=(step(0, 0, 3), step(1, 10, 13)))
-
-
-def waiting() -> Profile:
-    """A gap says what the host did."""
-    did = event("PjitFunction(loss)", ms(1), ms(6)), event("trace", ms(2), ms(4))
-    ran = (on_cpu("dot.1", 0, 1), on_cpu("dot.2", 7, 10))
-    return cpu(ran, host=(step(0, 0, 10), *did))
-
-
-def compiling(*host: Event) -> Profile:
-    return cpu((on_cpu("dot.1", 9, 10),), host=(step(0, 0, 10), *host))
-
-
-def compiled() -> Profile:
-    """A compile is named with its function, of which the trace has a call twice."""
-    call = "PjitFunction(step)"
-    calls = event(call, ms(1), ms(6)), event(call, ms(1), ms(6) - 5)
-    return compiling(*calls, event("backend_compile_and_load", ms(3), ms(2)))
-
-
-def retraced() -> Profile:
-    """One is traced again, and one is found in a cache."""
-    lower = "lower_sharding_computation"
-    return compiling(
-        event("PjitFunction(loss)", ms(1), ms(4)),
-        event(lower, ms(2), ms(1)),
-        event("PjitFunction(step)", ms(5), ms(4)),
-        event(lower, ms(6), MS // 2),
-        event("backend_compile_and_load", ms(7), ms(1)),
-    )
-
-
-def compiled_without_a_call() -> Profile:
-    """It is named by its program."""
-    run = event("CpuCompiler::RunBackend", ms(4), MS, name="jit_loss")
-    return compiling(event("backend_compile", ms(3), ms(2)), run)
 
 
 def tpu(category: str = "loop fusion") -> Profile:
@@ -268,7 +192,7 @@ def graph() -> Profile:
 
 def complaining() -> Profile:
     """What the profiler says itself is passed on."""
-    plane = Plane("/host:CPU", (Line("a thread", (on_cpu("dot.1", 0, 1),)),))
+    plane = Plane("/host:CPU", (Line("a thread", kernels("dot.1 0-1")),))
     return profile.read(traces.read(space(plane, errors=("dropped 3 events",))), "")
 
 
@@ -288,15 +212,56 @@ CPU_TRACES = [
 """Two annotated steps of a scan of tanh(x @ w), then a sort."""
 
 MADE: dict[str, Profile] = {
-    **{
-        make.__name__: make()
-        for make in (
-            *(in_loop, side_by_side, parallel, cut, collective, two_devices),
-            *(not_annotated, once, annotated, between_steps, waiting, compiled),
-            *(retraced, compiled_without_a_call, tpu, tpu_clock, gpu, amd, graph),
-            complaining,
-        )
-    },
+    # A loop holds its body; what runs side by side shares the time.
+    "in_loop": cpu("while.2 1-8; add.1 2-3; add.1 4-6", host="step 0-10"),
+    "side_by_side": cpu("dot.1 0-6", "dot.2 4-8", host="step 0-8"),
+    # A parallel kernel lasts until its work is done, if anybody sees that.
+    "parallel": cpu("sort.0 1-2 _p=7", "end: sort.0 9-9.000001 _c=7", host="step 0-10"),
+    "cut": cpu("sort.0 1-2 _p=7", host="step 0-10"),
+    # A collective is hidden while the device computes.
+    "collective": cpu("dot.1 0-4", "all-reduce.1 2-7; copy.3 7-8", host="step 0-10"),
+    # Steps have a deviation, and devices a mean.
+    "two_devices": cpu(
+        "dot.1 0-2; dot.1 10-14; dot.1 0-4 device_ordinal=1",
+        host="step 0-5; step 10-15",
+    ),
+    # Without annotations a step begins with the dearest program that runs again.
+    "not_annotated": cpu(
+        "add.7 0-2 hlo_module=jit_init run_id=9; dot.1 10-14 run_id=1;"
+        " dot.1 20-24 run_id=2; dot.1 30-34 run_id=3"
+    ),
+    "once": cpu(
+        "sort.7 0-90 hlo_module=jit_init run_id=9; dot.1 101-101.5 run_id=1;"
+        " dot.1 102-102.5 run_id=2"
+    ),
+    # A program's own steps count.
+    "annotated": cpu(
+        "dot.1 1-2; dot.1 11-13", host="train 0-1 step_num=0; train 10-11 step_num=10"
+    ),
+    # What happens between steps is no step's.
+    "between_steps": cpu(
+        "dot.1 1-3; copy.9 4-6 hlo_module=jit_copy program_id=2; dot.1 11-13",
+        host="step 0-3; step 10-13",
+    ),
+    # A gap says what the host did.
+    "waiting": cpu(
+        "dot.1 0-1; dot.2 7-10", host="step 0-10; PjitFunction(loss) 1-7; trace 2-6"
+    ),
+    # A compile is named with its function, of which the trace has a call twice.
+    "compiled": compiling(
+        "PjitFunction(step) 1-7; PjitFunction(step) 1-6.999999995;"
+        " backend_compile_and_load 3-5"
+    ),
+    # One is traced again, and one is found in a cache.
+    "retraced": compiling(
+        "PjitFunction(loss) 1-5; lower_sharding_computation 2-3;"
+        " PjitFunction(step) 5-9; lower_sharding_computation 6-6.5;"
+        " backend_compile_and_load 7-8"
+    ),
+    "compiled_without_a_call": compiling(
+        "backend_compile 3-5; CpuCompiler::RunBackend 4-5 name=jit_loss"
+    ),
+    **{one.__name__: one() for one in (tpu, tpu_clock, gpu, amd, graph, complaining)},
     "a product of a tpu": tpu("convolution fusion"),
     **{f"tpu times {value}": tpu_times(value) for value in ("text", 0.5, -7)},
     **{name: recorded(name) for name in (*RECORDED, *CPU_TRACES)},
@@ -418,7 +383,7 @@ def test_a_trace_without_kernels_tells_only_causes_that_can_be(
 def test_a_trace_of_too_many_events_is_refused(monkeypatch: Any) -> None:
     monkeypatch.setattr(profile, "MOST_EVENTS", 1)
     with pytest.raises(NoProfileError, match="too-many-events"):
-        cpu((on_cpu("dot.1", 0, 1), on_cpu("dot.1", 2, 3)))
+        cpu("dot.1 0-1; dot.1 2-3")
 
 
 # The step without the profiler.
@@ -437,8 +402,8 @@ def test_a_trace_of_too_many_events_is_refused(monkeypatch: Any) -> None:
 def test_a_gap_has_room_in_a_step_without_the_profiler(
     plain: float, busy: float, gaps: list[float]
 ) -> None:
-    host = (step(0, 0, 10), event("PjitFunction(f)", ms(2), ms(5)))
-    traced = cpu((on_cpu("dot.1", 0, 2), on_cpu("dot.2", 8, 10)), host=host)
+    host = "step 0-10; PjitFunction(f) 2-7"
+    traced = cpu("dot.1 0-2; dot.2 8-10", host=host)
     found = profile.beside(traced, plain * 1e-3)
     assert found.step_seconds == pytest.approx(min(plain, 10) * 1e-3)
     assert found.busy_seconds / found.step_seconds == pytest.approx(busy)
