@@ -18,7 +18,6 @@ from jaxtui.features.timeline.lanes import (
     SOLID,
     Row,
     Shot,
-    Timeline,
     draw,
     timeline,
 )
@@ -68,44 +67,6 @@ def on_device(count: int) -> list[LoopCall]:
 # The lanes.
 
 
-def test_the_device_begins_a_result_when_it_ends_the_one_before() -> None:
-    line = timeline(calls(3))
-    first, second, third = line.device
-    assert first.start == 0.0
-    assert (second.start, third.start) == (first.end, second.end)
-    # An idle one begins when the call is entered.
-    late = LoopCall(entered=1.0, returned=1.1, ready=1.5)
-    line = timeline([LoopCall(entered=0.0, returned=0.1, ready=0.5), late])
-    assert (line.device[1].start, line.device[1].end) == (1.0, 1.5)
-
-
-def test_the_devices_own_times_count_where_there_are_any() -> None:
-    line = timeline(on_device(3))
-    assert line.measured
-    assert [bar.end - bar.start for bar in line.device] == pytest.approx([1e-3] * 3)
-    # One call without them, and all are inferred.
-    assert not timeline([*on_device(2), calls(1)[0]]).measured
-
-
-def test_the_host_waits_after_each_call_or_once() -> None:
-    each = timeline(calls(3, "each"))
-    assert [bar.call for bar in each.host if bar.kind == "wait"] == [0, 1, 2]
-    stamped = [
-        LoopCall(entered=0.0, returned=0.1, ready=1.0, waited=2.1),
-        LoopCall(entered=0.1, returned=0.2, ready=2.0, waited=2.2),
-    ]
-    waits = [bar for bar in timeline(stamped).host if bar.kind == "wait"]
-    # The first is not waited for while the second is being called.
-    assert [(bar.start, bar.end) for bar in waits] == [(0.2, 2.1), (2.1, 2.2)]
-
-
-def test_the_stopwatch_stops_when_the_code_is_through() -> None:
-    line = timeline(calls(20))
-    assert line.through == pytest.approx(20 * 2e-5)
-    assert line.total == pytest.approx(20 * 5e-3, rel=0.01)
-    assert timeline([]) == Timeline()
-
-
 @given(call_lists)
 def test_any_stamps_give_bars_in_order_and_a_queue(some: list[LoopCall]) -> None:
     line = timeline(some)
@@ -118,20 +79,6 @@ def test_any_stamps_give_bars_in_order_and_a_queue(some: list[LoopCall]) -> None
     assert all(one.end <= two.start for one, two in pairwise(waits))
     assert len(line.in_flight) == len(some)
     assert all(0 <= count <= index for index, count in enumerate(line.in_flight))
-
-
-# The queue.
-
-
-def test_which_calls_are_held_back_is_the_engines_to_say() -> None:
-    line = timeline(calls(64), held_from=32)
-    assert line.held == tuple(range(32, 64))
-    assert max(line.in_flight) == 32
-    assert timeline(calls(64)).held == ()
-    # What found room at once was not.
-    some = list(calls(64))
-    some[40] = msgspec.structs.replace(some[40], entered=some[40].returned - 2e-5)
-    assert 40 not in timeline(some, held_from=32).held
 
 
 LATE = [

@@ -8,15 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 from rich.text import Text
 
-from jaxtui.core.model import Loop, LoopCall
+from jaxtui.core.model import Loop, LoopCall, LoopClock, Peak, Remark
 from jaxtui.features.timeline import report as view
+from jaxtui.features.timeline import stopwatch
 from jaxtui.features.timeline.lanes import BLOCKS, SOLID, Shot, draw, timeline
+from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS, Playback
 from jaxtui.features.timeline.scene import CLOCKS, STEPS, Scene, judge_bet
 from jaxtui.features.timeline.stopwatch import LoopClocks, judgement, loop_lines
-from tests.features.timeline.test_lanes import CASE, LATE, calls, on_device
+from jaxtui.ui import words
+from tests.features.timeline.test_lanes import (
+    CASE,
+    LATE,
+    calls,
+    measured,
+    on_device,
+)
 from tests.golden.test_documents import check_frozen
 
 TWENTY, FORTY, HELD = timeline(calls(20)), timeline(calls(40)), timeline(calls(64), 32)
@@ -29,6 +39,60 @@ THIN = timeline(
     ]
 )
 SHORT = timeline([LoopCall(entered=0.1, returned=0.100005, ready=0.2)])
+
+FULL = calls(64)
+# One call found room at once.
+ROOM = replace(FULL[40], entered=FULL[40].returned - 2e-5)
+# The second is called while the first is computed, or after that.
+FIRST = LoopCall(entered=0.0, returned=0.1, ready=1.0, waited=2.1)
+SECOND = LoopCall(entered=0.1, returned=0.2, ready=2.0, waited=2.2)
+LINES = {
+    "3 calls": timeline(calls(3)),
+    "3 calls, each waited for": timeline(calls(3, "each")),
+    "3 calls, the last waited for": timeline(calls(3, "end")),
+    "3 calls, the device's own times": timeline(on_device(3)),
+    "2 of the device, and one without": timeline([*on_device(2), FULL[0]]),
+    "waits that overlap a call": timeline([FIRST, SECOND]),
+    "an idle device": timeline([FIRST, replace(SECOND, entered=1.2, returned=1.3)]),
+    "64 calls": timeline(FULL),
+    "64 calls, held": HELD,
+    "64 calls, one of which found room": timeline([*FULL[:40], ROOM, *FULL[41:]], 32),
+    "64 calls, seen late": timeline(LATE, 32),
+    "no call": timeline([]),
+}
+
+
+def times() -> Iterator[str]:
+    """Of a line of few calls its bars, of a longer one its queue."""
+    for name, line in LINES.items():
+        ends = f"{line.through:.6g} of {line.total:.6g} s"
+        yield f"== {name}: {ends}{', measured' * line.measured}"
+        yield f"in flight {line.in_flight}, held {line.held}"
+        for bar in (*line.host, *line.device) if line.calls < 5 else ():
+            yield f"{bar.kind} {bar.call} {bar.start:.6g}–{bar.end:.6g}"
+    for ratio in (1.004, 0.9, 1.12, 4.2):
+        facts = {"repeats": 7, "traced": True, "work": ratio, "stopwatch": 1.0}
+        yield words.sentence(Remark("instrumented", {**facts}))
+
+
+def plays() -> Iterator[str]:
+    """The cursor of a playback, by a clock that is handed in."""
+    plain = Playback(total=0.2, since=10.0)
+    paused = plain.toggled(11.0)
+    ways = {
+        "plain": plain,
+        "from its middle on slow": plain.at_speed(True, 10.0 + SECONDS / 2),
+        "paused": paused,
+        "resumed": paused.toggled(50.0),
+        "of a long loop": replace(plain, total=40.0),
+    }
+    for name, play in ways.items():
+        yield f"== {name}: {play.words}"
+        moments = (10, 10.5, 10 + SECONDS / 2, 10 + 0.99 * SECONDS, 10 + SECONDS)
+        for now in (*moments, 11 + SLOW_SECONDS / 4, 50.5, 1e9):
+            if now >= 11 or name == "plain":
+                yield f"{now:g} s: {play.time(now):.6g} s{', over' * play.over(now)}"
+
 
 SHOTS = {
     "20 calls": (Shot(TWENTY), 48, 8, SOLID),
@@ -143,7 +207,27 @@ def scenes() -> Iterator[str]:
     yield from (judge_bet(bet, 10.0) for bet in (2, 6, 7, 10, 15, 100))
 
 
+def test_the_figures_are_those_of_the_plain_repeats() -> None:
+    """A traced repeat may be ten times slower: nothing above it is its own."""
+    peak = Peak(flops_per_second=1e12, bytes_per_second=None, source="somewhere")
+    clock = LoopClock(
+        repeats=7, stopwatch_seconds=4e-5, true_seconds=0.09, factor=(2000, 2500)
+    )
+    one = measured(20, peak=peak, undisturbed=clock, traced=clock)
+    found = stopwatch.of_loop(TWENTY, one)
+    assert (found.stopwatch, found.work, found.repeats) == (4e-5, 0.09, 7)
+    assert found.ratio == pytest.approx(0.09 / 4e-5)
+    assert found.claimed == pytest.approx(20 * 2e9 / 4e-5)
+    assert found.true == pytest.approx(20 * 2e9 / 0.09)
+    assert (found.peak, found.impossible) == (1e12, True)
+    assert "median of 7 repeats" in judgement(found, 200).plain
+    # Both ends of its playback are those of the figures.
+    ends = (0.0, TWENTY.through, TWENTY.total)
+    moments = [stopwatch.moment(found, TWENTY, end) for end in ends]
+    assert moments == [0.0, 4e-5, 0.09]
+
+
 def test_what_is_drawn_of_a_loop_is_as_it_was() -> None:
-    drawn = [*lanes(), *spoken(), *clocks(), *scenes()]
+    drawn = [*times(), *plays(), *lanes(), *spoken(), *clocks(), *scenes()]
     text = "".join(f"{line.rstrip()}\n" for line in drawn)
     check_frozen(Path(__file__).with_name("views.txt"), text)
