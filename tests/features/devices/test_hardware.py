@@ -9,7 +9,13 @@ from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, cpu_devices, tpu_devices
-from tests.ui.app.driving import app_on, border, lines, until, until_done, until_ready
+from tests.ui.app.driving import (
+    border,
+    lines,
+    opened,
+    until,
+    until_done,
+)
 
 WIDE = (120, 40)
 
@@ -27,9 +33,7 @@ async def mark(pilot: Pilot[None], app: JaxtuiApp, *places: int) -> None:
 
 async def test_marked_devices_are_those_of_the_next_run() -> None:
     engine = FakeEngine(devices=tpu_devices())
-    app = app_on(engine)
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
+    async with opened(engine, size=WIDE) as (pilot, app):
         await mark(pilot, app, 0, 3, 5)
         assert app.session.state.chosen == ("tpu:0", "tpu:3", "tpu:5")
         await until(pilot, lambda: "5*" in app.query_one(ChipMap).text)
@@ -43,35 +47,32 @@ async def test_marked_devices_are_those_of_the_next_run() -> None:
         assert devices == ["tpu:0", "tpu:3", "host"]
         # The form gets them, too.
         await pilot.press("e")
-        await until(pilot, lambda: app.tab == "bench")
+        await until(pilot, lambda: app.tab == "bench" and app.query(CaseForm))
         form = app.query_one(CaseForm)
         await until(pilot, lambda: form.values.devices == ("tpu:0", "tpu:3"))
 
 
 async def test_the_map_goes_through_the_rates() -> None:
-    app = app_on(FakeEngine(devices=tpu_devices()))
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(devices=tpu_devices()), size=WIDE) as (pilot, app):
+
+        def title() -> str:
+            return border(app, "#map-panel")[0]
+
         await pilot.press("m")
         assert app.session.state.heat is None
         assert app.session.state.message
         await mark(pilot, app, *range(8))
         await pilot.press("enter")
         await until_done(pilot, app)
-        seen = []
-        for _ in range(4):
+        for heat in ("FLOP/s", "B/s", "deviation", None):
             await pilot.press("m")
-            await pilot.pause()
-            seen.append(app.session.state.heat)
-            title = border(app, "#map-panel")[0]
-            assert ("matmul 8192" in title) == (seen[-1] is not None)
-        assert seen == ["FLOP/s", "B/s", "deviation", None]
+            await until(pilot, lambda heat=heat: app.session.state.heat == heat)  # type: ignore[misc]
+            named = heat is not None
+            await until(pilot, lambda named=named: ("matmul 8192" in title()) == named)  # type: ignore[misc]
 
 
 async def test_a_cursor_among_hundreds_lays_nothing_out_anew() -> None:
-    app = app_on(FakeEngine(devices=cpu_devices(512)))
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(devices=cpu_devices(512)), size=WIDE) as (pilot, app):
         await pilot.press("down")
         await until(pilot, lambda: app.state.cursor == "cpu:1")
         await pilot.pause()

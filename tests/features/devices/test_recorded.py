@@ -11,14 +11,12 @@ from jaxtui.features.devices.recorded import RecordedScreen
 from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine
-from tests.ui.app.driving import app_on, until, until_ready
+from tests.ui.app.driving import opened, until
 
 
 async def test_one_is_chosen_from_the_list_and_walked_through() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until_ready(pilot, app)
+    async with opened(engine) as (pilot, app):
         await pilot.press("o")
         await until(pilot, lambda: isinstance(app.screen, CommandPalette))
         await pilot.press("escape")
@@ -47,7 +45,7 @@ async def test_one_is_chosen_from_the_list_and_walked_through() -> None:
         table.focus()
         await pilot.press("home", "down")
         await until(pilot, lambda: screen.selected == "tpu:1")
-        assert "tpu:1 at 0,0,0 core 1" in chips.text
+        await until(pilot, lambda: "tpu:1 at 0,0,0 core 1" in chips.text)
         await pilot.press("tab", "down")
         await until(pilot, lambda: screen.selected == "tpu:5")
         assert table.cursor_row == 5

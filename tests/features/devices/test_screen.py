@@ -43,6 +43,7 @@ from tests.records import summary, told
 from tests.ui.app.driving import (
     app_on,
     border,
+    opened,
     plain,
     until,
     until_done,
@@ -106,9 +107,7 @@ async def test_first_frame_does_not_wait_for_jax_nor_for_who_holds_it() -> None:
 
 
 async def test_the_first_minute_in_a_small_terminal() -> None:
-    app = app_on(FakeEngine(devices=tpu_devices()))
-    async with app.run_test(size=SMALL) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(devices=tpu_devices()), size=SMALL) as (pilot, app):
         table = app.query_one(DeviceTable)
         await pilot.press("enter")
         await until(pilot, lambda: "IMPOSSIBLE" in words(app))
@@ -122,9 +121,7 @@ async def test_the_first_minute_in_a_small_terminal() -> None:
 
 
 async def test_details_and_another_device() -> None:
-    app = app_on(FakeEngine(devices=tpu_devices()))
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(devices=tpu_devices()), size=WIDE) as (pilot, app):
         await pilot.press("enter")
         await until_done(pilot, app)
         await until(pilot, lambda: "dispatch" in app.query_one("#first-plot").text)  # type: ignore[attr-defined]
@@ -155,9 +152,7 @@ async def test_a_busy_machine_stands_below_its_figures(size: tuple[int, int]) ->
     def busy(experiment: Experiment) -> Sequence[Event]:
         return complete(experiment, notes=(crowded(),))
 
-    app = app_on(FakeEngine(busy))
-    async with app.run_test(size=size) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(busy), size=size) as (pilot, app):
         await pilot.press("enter")
         await until_done(pilot, app)
         note = "busy machine  other programs took 1.5 of 2 cores"
@@ -182,9 +177,7 @@ async def test_a_first_minute_that_shows_nothing_is_run_with_a_larger_product() 
         ended = RunFinished(outcome="complete", elapsed_seconds=1.0)
         return [began(experiment), *measured, ended]
 
-    app = app_on(FakeEngine(small))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(small)) as (pilot, app):
         await pilot.press("enter")
         await until(pilot, lambda: "matmul 1500" in border(app, "#first-minute")[0])
         await until_done(pilot, app)
@@ -203,9 +196,7 @@ def test_a_key_that_means_nothing_yet_says_why(monkeypatch: pytest.MonkeyPatch) 
 
 async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
     engine = FakeEngine(begun)
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(engine) as (pilot, app):
         await pilot.press("enter")
         await until(pilot, lambda: app.state.running)
         await pilot.press("enter")
@@ -233,9 +224,8 @@ async def test_one_run_at_a_time_and_what_had_arrived_stays() -> None:
 
 @pytest.mark.parametrize("size", [WIDE, SMALL])
 async def test_many_devices_and_processes_fit(size: tuple[int, int]) -> None:
-    app = app_on(FakeEngine(devices=topologies.devices("v3-32")))
-    async with app.run_test(size=size) as pilot:
-        await until_ready(pilot, app)
+    engine = FakeEngine(devices=topologies.devices("v3-32"))
+    async with opened(engine, size=size) as (pilot, app):
         await pilot.pause()
         table, first = app.query_one(DeviceTable), app.query_one(FirstMinute)
         assert table.row_count == 32

@@ -27,7 +27,7 @@ from jaxtui.ui.sheet import Sheet
 from jaxtui.ui.widgets.panel import Panel
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine
-from tests.ui.app.driving import app_on, until, until_ready
+from tests.ui.app.driving import app_on, opened, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 NOON = 1_790_000_000.0
@@ -253,9 +253,7 @@ async def test_what_is_measured_is_listed_as_soon_as_it_is_written(
 async def test_an_empty_and_an_unreadable_history(
     history: History, tmp_path: Path
 ) -> None:
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine()) as (pilot, app):
         await pilot.press("4")
         await until(pilot, lambda: "Nothing measured yet" in instead(app))
         assert "jaxtui bench" in instead(app)

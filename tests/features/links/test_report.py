@@ -20,6 +20,8 @@ def test_a_heat_map_keeps_directions() -> None:
     assert heat.text(("tpu:2", "tpu:2")).plain == "·"
     tall = heat.text(("tpu:2", "tpu:5"), 6, 3)
     assert tall.plain == "      \n  20  \n      "
+    about = heat.about(("tpu:2", "tpu:5")).plain
+    assert "2,0,0 → tpu:5 at 1,1,0  20.0 GB/s (19.8–20.2) · 30.0 µs" in about
 
 
 @pytest.mark.parametrize(("devices", "maps"), [(3, 2), (16, 2), (17, 0), (64, 0)])

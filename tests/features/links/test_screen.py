@@ -16,7 +16,7 @@ from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, tpu_devices
 from tests.features.links.linking import answer, told
-from tests.ui.app.driving import app_on, until, until_ready
+from tests.ui.app.driving import app_on, opened, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -124,9 +124,7 @@ async def test_leaving_ends_the_run() -> None:
         yield RunStarted(cases=work.cases)
         yield from [*told(work)][:4]
 
-    app = app_on(machine(begins))
-    async with app.run_test(size=WIDE) as pilot:
-        await until_ready(pilot, app)
+    async with opened(machine(begins), size=WIDE) as (pilot, app):
         await pilot.press("l")
         await until(pilot, lambda: app.session.state.running)
         screen = app.screen
@@ -140,9 +138,7 @@ async def test_leaving_ends_the_run() -> None:
 
 
 async def test_one_device_has_no_link() -> None:
-    app = app_on(machine(count=1))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(machine(count=1)) as (pilot, app):
         app.query_one(DeviceTable).focus()
         await pilot.press("l")
         await until(pilot, lambda: "there is only tpu:0" in app.session.state.message)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 from textual.content import Content
 from textual.pilot import Pilot
@@ -19,6 +20,17 @@ DEADLINE_SECONDS = 60.0
 
 def app_on(engine: FakeEngine, **options: object) -> JaxtuiApp:
     return JaxtuiApp(engine, fps=30, **options)  # type: ignore[arg-type]
+
+
+@asynccontextmanager
+async def opened(
+    engine: FakeEngine, size: tuple[int, int] = (80, 24), **options: object
+) -> AsyncIterator[tuple[Pilot[None], JaxtuiApp]]:
+    """The app, once the devices are known."""
+    app = app_on(engine, **options)
+    async with app.run_test(size=size) as pilot:
+        await until_ready(pilot, app)
+        yield pilot, app
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:

@@ -32,7 +32,7 @@ from jaxtui.ui.words import text
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.records import case
-from tests.ui.app.driving import app_on, plain, until, until_ready
+from tests.ui.app.driving import app_on, opened, plain, until, until_ready
 
 NARROW = (80, 24)
 
@@ -83,9 +83,7 @@ async def test_the_accelerator_is_freed_by_a_key_and_by_idle_time(hold: bool) ->
 
 @pytest.mark.parametrize(("key", "asks"), [("q", True), ("ctrl+q", False)])
 async def test_one_key_does_not_lose_a_run(key: str, asks: bool) -> None:
-    app = app_on(FakeEngine(begun))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(begun)) as (pilot, app):
         await pilot.press("enter")
         await until(pilot, lambda: app.state.running)
         await pilot.press(key)
@@ -101,9 +99,7 @@ async def test_one_key_does_not_lose_a_run(key: str, asks: bool) -> None:
 
 async def test_after_a_death_whatever_needs_an_engine_brings_one_back() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(engine) as (pilot, app):
         for deaths, key in enumerate(("enter", "c"), start=1):
             engine.die()
             await until(pilot, lambda: app.state.engine == "released")
@@ -139,9 +135,7 @@ async def test_palette_and_help_have_every_key_those_of_the_place_first(
 ) -> None:
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
     insert(History(), HOST, DEVICE, measurement())
-    app = app_on(FakeEngine())
-    async with app.run_test(size=(60, 15)) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(), size=(60, 15)) as (pilot, app):
         await pilot.press("4")
         await until(pilot, lambda: (at := app.pane(HistoryPane)) and at.past.entry)
         hits = [hit async for hit in Palette(app.screen).discover()]
@@ -215,9 +209,7 @@ async def test_what_a_key_says_and_a_run_does_first_is_shown(
 async def test_keys_of_the_tabs_are_answered_over_them() -> None:
     engine = FakeEngine()
     engine.answer_others(lambda work: ())
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(engine) as (pilot, app):
         for screen in (TimelineScreen, Classroom):
             app.push_screen(screen(Loop(case=case())))
             await until(pilot, lambda screen=screen: isinstance(app.screen, screen))  # type: ignore[misc]
@@ -243,9 +235,7 @@ async def test_themes_a_small_screen_and_ctrl_c(
         reparse(self)
 
     monkeypatch.setattr(Stylesheet, "reparse", counted)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine()) as (pilot, app):
         focused = app.focused
         await pilot.resize_terminal(40, 10)
         await until(pilot, lambda: isinstance(app.screen, TooSmall))
@@ -270,9 +260,7 @@ async def test_themes_a_small_screen_and_ctrl_c(
 
 async def test_keys_that_come_before_a_prompt_is_open_are_for_it() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(engine) as (pilot, app):
         for key, typed in (("u", "a"), ("f", "train.py:step"), (":", "recorded")):
             for letter in (key, *typed):
                 name = "colon" if letter == ":" and key == ":" else letter
@@ -329,9 +317,7 @@ async def test_leaving_while_the_tab_bench_is_being_filled(
 
 async def test_a_key_right_after_that_of_a_tab_is_for_that_tab() -> None:
     engine = FakeEngine()
-    app = app_on(engine)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await until_ready(pilot, app)
+    async with opened(engine) as (pilot, app):
         await pilot.press("2", "1")
         await until(pilot, lambda: app.tab == "devices" and app.focused)
         for key in "2r":  # as a slow line delivers them

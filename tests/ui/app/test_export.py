@@ -37,7 +37,7 @@ from jaxtui.ui.export import ExportError
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine, tpu_devices, up
 from tests.features.lessons.lessons_to_try import LESSONS
-from tests.ui.app.driving import app_on, until, until_done, until_ready
+from tests.ui.app.driving import app_on, opened, until, until_done
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -63,9 +63,8 @@ async def after_a_run(
     cases: Sequence[Case] = CASES,
 ) -> AsyncIterator[tuple[Pilot[None], JaxtuiApp]]:
     """The tab Bench, with results."""
-    app = app_on(engine or FakeEngine(devices=tpu_devices()))
-    async with app.run_test(size=size) as pilot:
-        await until_ready(pilot, app)
+    engine = engine or FakeEngine(devices=tpu_devices())
+    async with opened(engine, size=size) as (pilot, app):
         await pilot.press("2")
         await until(pilot, lambda: app.pane(BenchPane))
         await app.session.run(Experiment(cases=tuple(cases)))
@@ -231,9 +230,7 @@ async def test_devices_and_the_step_of_a_lesson(
 ) -> None:
     monkeypatch.setattr(lessons, "NAMES", dict.fromkeys(LESSONS, ""))
     monkeypatch.setattr(lessons, "load", LESSONS.__getitem__)
-    app = app_on(FakeEngine(devices=tpu_devices()))
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(devices=tpu_devices())) as (pilot, app):
         name, text = await taken(pilot, app)
         assert len(json.loads(text)["devices"]) == 8
         assert name.startswith("devices-vm-")
@@ -264,9 +261,7 @@ async def in_history() -> AsyncIterator[tuple[Pilot[None], JaxtuiApp]]:
     insert(kept, HOST, DEVICE, measurement(median=0.004), 1.0)
     insert(kept, HOST, DEVICE, measurement("selu", 1000, median=0.001), 2.0)
     insert(kept, HOST, DEVICE, measurement(dtype="bfloat16"), 3.0)
-    app = app_on(FakeEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine()) as (pilot, app):
         await pilot.press("4")
         await until(pilot, lambda: past(app).entry)
         await pilot.pause()

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from jaxtui.ui.widgets.keys_line import Key, KeysLine, fitting
 from jaxtui.ui.widgets.panel import Hint, Panel, hint
 from tests.fake_engine import FakeEngine, begun
-from tests.ui.app.driving import app_on, plain, until, until_ready
+from tests.ui.app.driving import app_on, opened, plain, until, until_ready
 
 NARROW, NARROWEST = (80, 24), (60, 15)
 
@@ -62,9 +62,7 @@ def enabled(screen: Screen[object]) -> dict[str, bool]:
 
 
 async def test_keys_follow_what_can_be_done_and_are_never_cut() -> None:
-    app = app_on(FakeEngine(begun))
-    async with app.run_test(size=NARROWEST) as pilot:
-        await until_ready(pilot, app)
+    async with opened(FakeEngine(begun), size=NARROWEST) as (pilot, app):
         await until(pilot, lambda: enabled(app.screen).get("run"))
         # What does nothing now has no room.
         assert "stop" not in enabled(app.screen)
