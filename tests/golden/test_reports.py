@@ -18,7 +18,7 @@ from jaxtui.features.roofline.screen import statements
 from jaxtui.ui.report import Column, fitting, terminal
 from jaxtui.ui.text import Line
 from tests.core.figures import measured
-from tests.features.bench.test_curves import RATED, SWEEPS, VIEWED, VIEWS
+from tests.features.bench.test_curves import CALLS, RATED, SWEEPS, VIEWED, VIEWS
 from tests.features.bench.test_report import COMPARED, RUNS
 from tests.features.bench.test_stopwatch import CASES, CLOCKS
 from tests.features.crossover.test_judge import SEARCHES
@@ -111,6 +111,18 @@ def test_curves_their_intervals_and_where_they_cross() -> None:
             top = drawn.draw(100, 9, color=False, cursor=1).splitlines()[0]
             lines.append(f"  {top}".rstrip())
     freeze("curves", lines)
+
+
+def test_calls_of_a_case() -> None:
+    lines = []
+    for name, (plot, case) in CALLS.items():
+        drawn = plot(case, COLORS)
+        marks = [f"{mark.at:.4g} {mark.label}" for mark in drawn.marks]
+        counts = f"{len(drawn.places)} places, {sum(drawn.series[0].y):.6g}"
+        lines.append(f"# {name}: {drawn.title}, {counts}, {marks}")
+        text = drawn.draw(80, 9, color=False, cursor=16).splitlines()
+        lines += [line.rstrip() for line in text]
+    freeze("calls", lines)
 
 
 def test_comparisons() -> None:
