@@ -1,4 +1,4 @@
-"""None"""
+"""What a plan says of cases: what is wrong, what they need, and how long they take."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jaxtui.core.model import DTYPES, Case, Device, Experiment, Remark
+from jaxtui.core.model import DTYPES, Case, Device
 from jaxtui.features.bench.measure import estimate, planning
 from jaxtui.tasks import inputs, ops
 from jaxtui.ui import words
+from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.tasks.running import case
 
 GB = 10**9
@@ -39,125 +40,78 @@ def supply(host: int | None = 8 * GB, tpu: Device | None = None) -> planning.Sup
     return planning.Supply(host_bytes=host, described=described)
 
 
-def problem(one: Case, there: planning.Supply | None = None) -> Remark:
-    planned = planning.plan_case(one, there or supply())
-    assert planned.problem is not None, planned
-    assert planned.problem.case == one
-    return planned.problem.remark
+ON_TPU = {"size": 16384, "device": "tpu:0"}
+HERE, TPU, ROOMY = supply(), supply(tpu=tpu(16 * GB)), supply(100 * GB, tpu(16 * GB))
+PLANS: list[tuple[Case, planning.Supply]] = [
+    (product(), HERE),
+    (product(mode="numpy"), HERE),
+    # What is wrong with a case.
+    (case("matmull", 8), HERE),
+    (product(dtype="float8"), HERE),
+    (product(0), HERE),
+    (product(-4), HERE),
+    (case("gather", 2**31), HERE),
+    (product(device="cpu:9"), HERE),
+    (product(device="tpu:0"), HERE),
+    (product(device="tpu:0"), supply(tpu=tpu(GB, addressable=False))),
+    (product(mode="pallas"), HERE),
+    (case("gram", 8, "tensorflow"), HERE),
+    # XLA refuses some; NumPy does not.
+    *(
+        (case(op, 128, mode, dtype, device=device), TPU)
+        for op, dtype, device in (
+            ("attention", "float16", "cpu:0"),
+            ("attention", "float16", "tpu:0"),
+            ("attention", "float32", "tpu:0"),
+            ("fft", "float64", "tpu:0"),
+        )
+        for mode in ("jit", "eager")
+    ),
+    (case("attention", 128, "numpy", "float16"), TPU),
+    (case("fft", 128, "numpy", "float64"), TPU),
+    # What it needs; the host has inputs, attention has scores.
+    (product(10**6), supply(int(21.3 * GB))),
+    (product(10**6), supply(host=None)),
+    (product(10**6, "numpy"), supply(GB)),
+    (product(**ON_TPU), supply(100 * GB, tpu(3 * GB))),
+    (product(**ON_TPU), supply(GB, tpu(16 * GB))),
+    (case("attention", **ON_TPU), ROOMY),
+    # The peak of what is no product is a bandwidth.
+    (product(**ON_TPU), ROOMY),
+    (case("add", **ON_TPU), ROOMY),
+]
 
 
-def test_good_cases_have_needs_and_no_problem() -> None:
-    plan = planning.plan(Experiment(cases=(product(), product(mode="numpy"))))
-    assert [planned.problem for planned in plan.cases] == [None, None]
-    jit, _ = plan.cases
-    assert jit.flops == 2 * 128**3
-    assert jit.bytes == 3 * 128 * 128 * 4
-    assert jit.memory_bytes > 4 * 128 * 128 * 4
-    assert jit.peak is None
-    assert plan.budget_seconds == 10.0
-    assert not plan.grouped
-
-
-# What is wrong with a case.
+def test_plans() -> None:
+    lines = []
+    for one, there in PLANS:
+        planned = planning.plan_case(one, there)
+        needs = planned.memory_bytes, planned.host_memory_bytes
+        told = " and ".join(f"{x / 1e9:.3g} GB" for x in needs)
+        if planned.problem is not None:
+            assert planned.problem.case == one
+            remark = planned.problem.remark
+            facts = {
+                name: f"{fact:.2g}" if name == "needed" else fact
+                for name, fact in remark.facts.items()
+            }
+            assert words.sentence(remark)
+            lines.append(f"{one.label}: {remark.code} {facts}"[:200])
+            continue
+        peak = planned.peak
+        rates = peak and (peak.flops_per_second, peak.bytes_per_second)
+        work = planned.flops, planned.bytes
+        lines.append(f"{one.label}: {told}, flops and bytes {work}, peaks {rates}")
+    check_frozen(DOCUMENTS / "plans.txt", "\n".join(lines) + "\n")
 
 
 def test_every_dtype_that_an_op_lacks_is_refused() -> None:
     for name, op in ops.OPS.items():
         for dtype in {*DTYPES} - {*op.dtypes}:
-            remark = problem(case(name, 128, dtype=dtype))
-            assert remark.code == "dtype-missing", (name, dtype)
-            assert "float32" in remark.facts["dtypes"]
-
-
-@pytest.mark.parametrize(
-    ("op", "dtype", "name"),
-    [
-        ("attention", "float16", "cpu:0"),
-        ("attention", "float16", "tpu:0"),
-        ("fft", "float64", "tpu:0"),
-    ],
-)
-@pytest.mark.parametrize("mode", ["jit", "eager"])
-def test_what_xla_refuses_is_refused_before_it_runs(
-    op: str, dtype: str, name: str, mode: Any
-) -> None:
-    there = supply(tpu=tpu(16 * GB))
-    remark = problem(case(op, 128, mode, dtype, device=name), there)
-    assert remark.code == "dtype-not-on-platform"
-    assert remark.facts["platform"] == name[:3]
-    assert "float32" in remark.facts["dtypes"]
-    assert dtype not in remark.facts["dtypes"]
-    for fine in (case(op, 128, mode, device=name), case(op, 128, "numpy", dtype)):
-        assert planning.plan_case(fine, there).problem is None
-
-
-@pytest.mark.parametrize(
-    ("one", "code"),
-    [
-        (case("matmull", 8), "op-unknown"),
-        (product(dtype="float8"), "dtype-missing"),
-        (product(0), "size-too-small"),
-        (product(-4), "size-too-small"),
-        (case("gather", 2**31), "size-too-large"),
-        (product(device="cpu:9"), "device-unknown"),
-        (product(device="tpu:0"), "device-unknown"),
-        (product(mode="pallas"), "mode-missing"),
-        (case("gram", 8, "tensorflow"), "mode-missing"),
-    ],
-)
-def test_what_is_wrong_with_a_case(one: Case, code: str) -> None:
-    remark = problem(one)
-    assert remark.code == code
-    assert words.sentence(remark)
-
-
-def test_devices_of_other_processes_are_refused() -> None:
-    remark = problem(product(device="tpu:0"), supply(tpu=tpu(GB, addressable=False)))
-    facts = {"device": "tpu:0", "process": 3}
-    assert remark == Remark("device-of-other-process", facts)
-
-
-# What it needs.
-
-
-ON_TPU = {"size": 16384, "device": "tpu:0"}
-
-
-@pytest.mark.parametrize(
-    ("one", "host", "device", "needed", "on"),
-    [
-        (product(10**6), 21.3, None, 28e12, "cpu:0"),
-        (product(10**6, "numpy"), 1, None, 36e12, "host"),
-        (product(**ON_TPU), 100, 3, 4.3e9, "tpu:0"),
-        # Its scores.
-        (case("attention", **ON_TPU), 100, 16, 1.7e10, "tpu:0"),
-        # Inputs need memory of the host, too.
-        (product(**ON_TPU), 1, 16, 3.2e9, "host"),
-    ],
-)
-def test_what_needs_more_than_is_free_is_refused(
-    one: Case, host: float, device: int | None, needed: float, on: str
-) -> None:
-    there = supply(int(host * GB), tpu(device * GB) if device else None)
-    remark = problem(one, there)
-    free = device if on == "tpu:0" else host
-    assert (remark.code, remark.facts["on"]) == ("too-large", on)
-    assert remark.facts["needed"] == pytest.approx(needed, rel=0.2)
-    assert remark.facts["free"] == int(free * GB)
-
-
-def test_nothing_is_refused_where_nobody_says_what_is_free() -> None:
-    assert planning.plan_case(product(10**6), supply(host=None)).problem is None
-
-
-@pytest.mark.parametrize(("op", "rate"), [("matmul", 197e12), ("add", None)])
-def test_the_peak_of_what_is_no_product_is_a_bandwidth(op: str, rate: Any) -> None:
-    there = supply(100 * GB, tpu(16 * GB))
-    planned = planning.plan_case(case(op, **ON_TPU), there)
-    assert planned.problem is None
-    assert planned.peak is not None
-    assert planned.peak.flops_per_second == rate
-    assert planned.peak.bytes_per_second == 819e9
+            failure = planning.plan_case(case(name, 128, dtype=dtype), HERE).problem
+            assert failure is not None
+            assert failure.remark.code == "dtype-missing", (name, dtype)
+            assert "float32" in failure.remark.facts["dtypes"]
 
 
 @pytest.mark.parametrize(("free", "grouped"), [(3 * GB, True), (50 * GB, False)])
