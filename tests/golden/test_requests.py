@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from jaxtui.features.bench import values
 from tests.fake_engine import OPS, FakeEngine, cpu_devices
+from tests.features.bench.test_values import FORMS, NO_SWEEP, OWN
 from tests.features.crossover.test_command import machine as curves
 from tests.features.roofline.test_command import CATALOGUE, machine
 from tests.golden.test_documents import DOCUMENTS, check_frozen
@@ -136,3 +138,18 @@ def test_requests(
             for work in engine.works:
                 lines += [x.replace(f"{tmp_path}/", "") for x in lines_of(work)]
     check_frozen(DOCUMENTS / "requests.txt", "\n".join(lines) + "\n")
+
+
+def test_the_form_its_command_and_its_cases_or_what_is_wrong_with_it() -> None:
+    lines = []
+    for form, state in FORMS:
+        meaning = values.interpret(form, state)
+        lines += [f"# {form.command}", f"  {form.summary}"]
+        lines += [f"  {'problem: ' * meaning.problem}{meaning.message}"]
+        cases = meaning.experiment.cases if meaning.experiment else ()
+        lines += [f"    {asked(case)}" for case in cases]
+    lines += [f"{asked(case)}: {values.why_no_sweep(case)}" for case in NO_SWEEP]
+    text = "\n".join(line.rstrip() for line in lines).replace(
+        OWN.partition(":")[0], "mine.py"
+    )
+    check_frozen(DOCUMENTS / "forms.txt", f"{text}\n")

@@ -35,68 +35,48 @@ SPREAD: State = replace(
 )
 
 
-@pytest.mark.parametrize(
-    ("change", "state", "runs", "problem", "words"),
-    [
-        ({}, STATE, True, False, "6 cases, about 14 s"),
-        ({"sizes": "12..x"}, STATE, False, True, "12..x"),
-        ({"sizes": ""}, STATE, True, False, "2 cases"),
-        ({"sizes": "12/3.py"}, STATE, False, True, '"12/3.py" is not a size'),
-        ({"op": "matmull"}, STATE, False, True, "Did you mean matmul?"),
-        ({"op": "/no/train.py:step"}, STATE, False, True, "no file /no/train.py."),
-        (
-            {"op": f"{__file__}:f", "arguments": "f32"},
-            STATE,
-            False,
-            True,
-            '"f32" is not',
-        ),
-        ({"devices": ()}, STATE, False, True, "one device"),
-        ({"dtypes": ()}, STATE, False, True, "one dtype"),
-        ({"modes": ()}, STATE, False, True, "one mode"),
-        ({"budget": "soon"}, STATE, False, True, '"soon" is not a time'),
-        ({"processes": "5"}, STATE, True, False, "about 52 s plus 5 starts"),
-        ({"processes": "0"}, STATE, False, True, '"0" is not a number of processes'),
-        ({"processes": "x"}, STATE, False, True, '"x" is not a number of processes'),
-        ({"dtypes": ("int8",)}, STATE, True, True, "doesn't run in int8"),
-        ({}, EMPTY, False, False, "JAX is not ready yet."),
-        ({}, replace(EMPTY, engine="failed"), False, True, "R tries again"),
-        # A collective runs over a mesh.
-        (REDUCE, SPREAD, True, False, "1 case"),
-        (replace(REDUCE, mesh="1x2"), SPREAD, True, False, "1 case"),
-        (replace(REDUCE, mesh="3x4"), SPREAD, True, True, "needs 12 devices"),
-        (replace(REDUCE, mesh="1x2@q"), SPREAD, False, True, '"1x2@q" is not a mesh'),
-        (
-            replace(REDUCE, devices=("cpu:0",)),
-            SPREAD,
-            True,
-            True,
-            "at least two devices",
-        ),
-    ],
-)
-def test_what_a_form_means_or_what_is_wrong_with_it(
-    change: Any, state: State, runs: bool, problem: bool, words: str
-) -> None:
-    form = change if isinstance(change, Values) else replace(VALUES, **change)
-    meaning = values.interpret(form, state)
-    assert (meaning.experiment is not None, meaning.problem) == (runs, problem)
-    assert words in meaning.message
+FAILED = replace(EMPTY, engine="failed")
+OWN = f"{__file__}:scale,norm"
+MINE = replace(VALUES, op=OWN, dtypes=(), modes=("jit",))
+SPECS = "f32[8, 8] bf16[]"
 
-
-def test_functions_with_arguments_or_a_factory_are_an_experiment() -> None:
-    def cases(function: str, **changed: Any) -> Any:
-        form = Values(op=f"{__file__}:{function}", dtypes=(), devices=("cpu:0",))
-        meaning = values.interpret(replace(form, modes=("jit",), **changed), STATE)
-        assert meaning.experiment is not None
-        return meaning.experiment.cases
-
-    found = cases("scale,norm", arguments="f32[8, 8] bf16[]", sizes="64")
-    assert [case.op for case in found] == [f"{__file__}:{x}" for x in ("scale", "norm")]
-    assert {case.size for case in found} == {0}
-    assert found[0].params == {"args": "f32[8,8] bf16[]"}
-    assert [case.size for case in cases("scale", sizes="64,128")] == [64, 128]
-    assert [case.size for case in cases("scale", sizes=" ")] == [0]
+FORMS: list[tuple[Values, State]] = [
+    (VALUES, STATE),
+    (replace(VALUES, sizes="12..x"), STATE),
+    (replace(VALUES, sizes=""), STATE),
+    (replace(VALUES, sizes="12/3.py"), STATE),
+    (replace(VALUES, op="matmull"), STATE),
+    (replace(VALUES, op="/no/train.py:step"), STATE),
+    (replace(VALUES, devices=()), STATE),
+    (replace(VALUES, dtypes=()), STATE),
+    (replace(VALUES, modes=()), STATE),
+    (replace(VALUES, budget="soon"), STATE),
+    (replace(VALUES, processes="5", inputs=("host",), modes=("jit",)), STATE),
+    (replace(VALUES, processes="0"), STATE),
+    (replace(VALUES, processes="x"), STATE),
+    (replace(VALUES, dtypes=("int8",)), STATE),
+    (VALUES, EMPTY),
+    (VALUES, FAILED),
+    # A collective runs over a mesh.
+    (REDUCE, SPREAD),
+    (replace(REDUCE, mesh="1x2"), SPREAD),
+    (replace(REDUCE, mesh="3x4"), SPREAD),
+    (replace(REDUCE, mesh="1x2@q"), SPREAD),
+    (replace(REDUCE, devices=("cpu:0",)), SPREAD),
+    # Functions have arguments or a factory.
+    (replace(MINE, arguments=SPECS, sizes="64"), STATE),
+    (replace(MINE, arguments=SPECS, mesh="2"), STATE),
+    (replace(MINE, arguments="f32"), STATE),
+    (replace(MINE, sizes="64,128"), STATE),
+    (replace(MINE, sizes=" "), STATE),
+]
+FILE = {"op": "/p/a.py:f", "dtype": "", "device": "cpu:0", "mode": "jit"}
+NO_SWEEP = [
+    Case(size=0, **FILE),
+    Case(size=0, params={"args": "f32[8]"}, **FILE),
+    Case(size=8, **FILE),
+    Case(size=8, **FILE | {"op": "selu"}),
+]
 
 
 @pytest.mark.parametrize(
@@ -130,54 +110,6 @@ def test_a_case_makes_the_round_trip(size: int, dtype: str, params: Any) -> None
     (again,) = verdict.experiment.cases
     assert (again.op, again.size, again.params) == (case.op, size, params)
     assert (again.device, again.mode) == ("cpu:1", "eager")
-
-
-@pytest.mark.parametrize(
-    ("op", "size", "params", "words"),
-    [
-        ("/p/a.py:f", 0, None, "takes none"),
-        ("/p/a.py:f", 0, {"args": "f32[8]"}, "were typed"),
-        ("/p/a.py:f", 8, None, ""),
-        ("selu", 8, None, ""),
-    ],
-)
-def test_a_sweep_needs_sizes(op: str, size: int, params: Any, words: str) -> None:
-    case = Case(op=op, size=size, dtype="", device="cpu:0", mode="jit", params=params)
-    why = values.why_no_sweep(case)
-    assert words in why
-    assert bool(why) == bool(words)
-
-
-OWN = f"{__file__}:scale,norm"
-TYPED = {"op": OWN, "dtypes": (), "arguments": "f32[8, 8] f32[]", "mesh": "2"}
-MORE = {"sizes": " ", "modes": ("jit",), "processes": "5", "inputs": ("host",)}
-
-
-@pytest.mark.parametrize(
-    ("change", "line", "summary"),
-    [
-        (
-            {},
-            "matmul:256..1024 --dtype f32 --mode numpy,jit --device cpu:0",
-            "matmul:256..1024 · f32 · numpy,jit · cpu:0",
-        ),
-        (
-            TYPED,
-            f"{OWN} --arg 'f32[8, 8]' --arg 'f32[]' --mode numpy,jit --device cpu:0"
-            " --mesh 2",
-            "test_values.py:scale +1 · f32[8, 8] f32[] · numpy,jit · cpu:0 · mesh 2",
-        ),
-        (
-            MORE,
-            "matmul --dtype f32 --mode jit --device cpu:0 --inputs host --processes 5",
-            "matmul · f32 · jit · cpu:0 · inputs host · processes 5",
-        ),
-    ],
-)
-def test_the_form_as_a_command_and_in_a_line(change, line: str, summary: str) -> None:
-    form = replace(VALUES, **change)
-    assert form.command == f"jaxtui bench {line}"
-    assert form.summary == summary
 
 
 def some(choices: Any) -> Any:
