@@ -152,4 +152,5 @@ def test_the_form_its_command_and_its_cases_or_what_is_wrong_with_it() -> None:
     text = "\n".join(line.rstrip() for line in lines).replace(
         OWN.partition(":")[0], "mine.py"
     )
+    text = text.replace(OWN.partition(":")[0], "mine.py")
     check_frozen(DOCUMENTS / "forms.txt", f"{text}\n")
