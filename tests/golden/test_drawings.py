@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from jaxtui.features.check import report as checks
+from jaxtui.features.check.judge import judge
 from jaxtui.features.devices.report import explain
 from jaxtui.features.history import report as history
 from jaxtui.features.links import report as links
@@ -15,6 +16,7 @@ from jaxtui.machine.topologies import devices, names
 from jaxtui.ui.chipmap import layout, render
 from jaxtui.ui.report import Cell, Column, as_text, terminal
 from jaxtui.ui.text import Line
+from tests.features.check import test_judge as of_judge
 from tests.features.check import test_report as of_checks
 from tests.features.devices import test_report as of_devices
 from tests.features.history import test_report as of_history
@@ -60,6 +62,20 @@ def test_checks() -> None:
         drawn = render(replace(layout(found), marks=marks), *size, "tpu:0")
         told += [f"# {name}", *lines(drawn)]
     freeze("checks", told)
+
+
+def test_verdicts() -> None:
+    told = []
+    for name, judged in of_judge.JUDGED.items():
+        *others, last = judge(*judged)
+        assert {other.word for other in others} <= {"pass"}
+        source = last.source.code if last.source else "nothing"
+        share = "" if last.share is None else f", {last.share:.3f}"
+        told.append(f"{name}: {last.word}, {source} {last.expected or 0:.4g}{share}")
+        for remark in last.remarks:
+            facts = ", ".join(f"{key} {fact}" for key, fact in remark.facts.items())
+            told.append(f"    {remark.code}: {facts}".rstrip(": "))
+    freeze("verdicts", told)
 
 
 def test_devices() -> None:

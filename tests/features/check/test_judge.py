@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, get_args
 
 import msgspec
@@ -10,8 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jaxtui.core.model import CHECK_TESTS, Expected, ExpectedKind, Reading, Remark, Unit
-from jaxtui.features.bench.thresholds import ALIKE, ON_HOST, Bound
+from jaxtui.core.model import (
+    CHECK_TESTS,
+    Device,
+    Expected,
+    ExpectedKind,
+    Reading,
+    Remark,
+    Unit,
+)
+from jaxtui.features.check.baseline import Baseline
 from jaxtui.features.check.judge import EXIT_CODES, SEVERITY, judge, overall
 from jaxtui.features.check.messages import Checked
 from tests.core.figures import (
@@ -29,84 +38,136 @@ from tests.core.figures import (
     wrong,
 )
 
-PEAK = expected(197e12)
-
-
-def link(measured: float, **more: Any) -> Reading:
-    return reading(measured, test="transfer", unit="bytes/s", **more)
-
-
-@pytest.mark.parametrize(
-    ("one", "word", "remarks"),
-    [
-        # An error is a failure whatever the figure.
-        (reading(**wrong()), "fail", "wrong-figure"),
-        (reading(**wrong(), expected=PEAK), "fail", "wrong-figure"),
-        (reading(**skipped()), "skipped", "no-time-left"),
-        # A doubt is low beside a good figure, and excuses no impossible one.
-        (reading(**doubted(190e12), expected=PEAK), "low", "cpu-fallback"),
-        (
-            reading(**doubted(900e12), expected=PEAK),
-            *("impossible", "beyond-the-peak cpu-fallback"),
-        ),
-        # That others used the cores is none.
-        (reading(remarks=(crowded(),)), "pass", "contended"),
-        (reading(None, unit=""), "fail", "no-figure"),
-        # Nothing to compare with: no peak is assumed.
-        (reading(), "pass", ""),
-        # A link has no usual share of its peak, but cannot exceed it.
-        (link(1e9, expected=expected(32e9)), "pass", ""),
-        (link(40e9, expected=expected(32e9)), "impossible", "beyond-the-peak"),
-    ],
-)
-def test_one_reading(one: Reading, word: str, remarks: str) -> None:
-    found = verdict(one)
-    assert (found.word, found.source) == (word, one.expected and one.expected.source)
-    assert " ".join(remark.code for remark in found.remarks) == remarks
-
-
+PEAK, LINK = expected(197e12), expected(32e9)
 A100, H100 = expected(312e12, reached=271.2e12), expected(989.4e12, reached=794.5e12)
 MI300X = expected(1307.4e12, reached=668.4e12)
+UNITS = {
+    "compute": "flop/s",
+    "bandwidth": "bytes/s",
+    "transfer": "bytes/s",
+    "memory": "bytes",
+    "present": "chips",
+    "numerics": "relative error",
+    "dispatch": "seconds",
+    "collectives": "seconds",
+}
+Judged = tuple[list[Reading], Sequence[Device], Baseline | None]
 
 
-@pytest.mark.parametrize(
-    ("test", "peak", "measured", "word"),
-    [
-        # 60 % of a peak; never over 102 %.
-        ("compute", PEAK, 0.599 * 197e12, "low"),
-        ("compute", PEAK, 0.601 * 197e12, "pass"),
-        ("compute", PEAK, 1.019 * 197e12, "pass"),
-        ("compute", PEAK, 1.021 * 197e12, "impossible"),
-        ("bandwidth", expected(819e9), 0.599 * 819e9, "low"),
-        ("bandwidth", expected(819e9), 0.601 * 819e9, "pass"),
-        ("bandwidth", expected(819e9), 1.021 * 819e9, "impossible"),
-        # Three quarters of what others have reached, where that is known.
-        ("compute", A100, 203.3e12, "low"),
-        ("compute", A100, 203.5e12, "pass"),
-        # Published figures, a stopwatch, and a whole chip from half of it.
-        ("compute", MI300X, 668.4e12, "pass"),
-        ("compute", H100, 1979e12, "impossible"),
-        ("compute", expected(61.5e12), 1.6 * 61.5e12, "impossible"),
-        ("bandwidth", expected(5300e9), 3577e9, "pass"),  # MI300X by clpeak: 67 %
-        # Memory is read and not timed.
-        ("memory", expected(80e9), 94e9, "pass"),
-        ("memory", expected(80e9), 60e9, "pass"),
-        ("memory", expected(80e9), 40e9, "low"),
-        ("present", expected(4, "exact"), 4, "pass"),
-        *(("present", expected(4, "exact"), n, "fail") for n in (3, 5)),
-        ("numerics", expected(4, "most"), 4, "pass"),
-        ("numerics", expected(4, "most"), 5, "fail"),
-    ],
-)
-def test_both_sides_of_every_threshold(
-    test: Any, peak: Expected, measured: float, word: str
-) -> None:
-    units = {"compute": "flop/s", "bandwidth": "bytes/s", "memory": "bytes"}
-    unit = units.get(test, "chips")
-    found = verdict(reading(measured, test=test, unit=unit, expected=peak))
-    assert (found.word, found.expected) == (word, peak.value)
-    share = pytest.approx(measured / peak.value) if test in units else None
-    assert found.share == share
+def of(test: str, measured: float, **more: Any) -> Reading:
+    return reading(measured, **{"test": test, "unit": UNITS[test], **more})
+
+
+def beside(now: Reading, before: Reading, devices: Any = None) -> Judged:
+    return [now], devices or tpus(), baseline([before], devices)
+
+
+def among(test: str, devices: Any, share: float, ends: Any = ()) -> Judged:
+    """The last device beside the others, which have 8."""
+    low, high = (8 * end for end in ends) if ends else (None, None)
+    last = of(test, 8 * share, device=devices[-1].name, ci_low=low, ci_high=high)
+    others = [of(test, 8.0, device=one.name) for one in devices[:-1]]
+    return [*others, last], devices, None
+
+
+ALONE = {
+    "an error is a failure whatever the figure": reading(**wrong()),
+    "an error beside a peak": reading(**wrong(), expected=PEAK),
+    "skipped": reading(**skipped()),
+    "a doubt beside a good figure": reading(**doubted(190e12), expected=PEAK),
+    "a doubt excuses no impossible one": reading(**doubted(900e12), expected=PEAK),
+    "that others used the cores is none": reading(remarks=(crowded(),)),
+    "no figure": reading(None, unit=""),
+    "nothing to compare with: no peak is assumed": reading(),
+    "a link has no usual share of its peak": of("transfer", 1e9, expected=LINK),
+    "a link cannot exceed it": of("transfer", 40e9, expected=LINK),
+    # Both sides of every threshold.
+    **{
+        f"{test} {share} of {peak.value:.4g}": of(
+            test, share * peak.value, expected=peak
+        )
+        for test, peak, shares in (
+            ("compute", PEAK, (0.599, 0.601, 1.019, 1.021)),
+            ("bandwidth", expected(819e9), (0.599, 0.601, 1.021)),
+            # Three quarters of what others have reached, where that is known.
+            ("compute", A100, (0.651, 0.653)),
+            # Published figures, a stopwatch, and a whole chip from half of it.
+            ("compute", MI300X, (668.4 / 1307.4,)),
+            ("compute", H100, (2.0, 500 / 989.4)),
+            ("compute", expected(61.5e12), (1.6,)),
+            ("bandwidth", expected(5300e9), (0.675,)),  # MI300X by clpeak
+            # Memory is read and not timed.
+            ("memory", expected(80e9), (0.5, 0.75, 1.175)),
+            ("present", expected(4, "exact"), (0.75, 1, 1.25)),
+            ("numerics", expected(4, "most"), (1, 1.25)),
+        )
+        for share in shares
+    },
+}
+WIDE = {"ci_low": 80e12, "ci_high": 120e12}
+CPU = {"device": "cpu:0"}
+JUDGED: dict[str, Judged] = {
+    **{name: ([one], tpus(), None) for name, one in ALONE.items()},
+    "a little slower than before": beside(reading(95e12), reading(100e12)),
+    "the worse of the two decides": beside(
+        reading(150e12, expected=PEAK), reading(190e12)
+    ),
+    "both are well": beside(reading(180e12, expected=PEAK), reading(185e12)),
+    "impossible before and now": beside(
+        reading(300e12, expected=PEAK), reading(300e12)
+    ),
+    "intervals that overlap prove nothing": beside(
+        reading(85e12, ci_low=70e12, ci_high=90e12), reading(100e12, **WIDE)
+    ),
+    "intervals that lie apart": beside(
+        reading(75e12, ci_low=70e12, ci_high=79e12), reading(100e12, **WIDE)
+    ),
+    "another thing": beside(reading(), reading(what="matmul 64 int8")),
+    "a cpu that others disturb": beside(
+        reading(49.9e9, remarks=(crowded(),), **CPU), reading(100e9, **CPU), cpus()
+    ),
+    **{
+        f"{test} {share} of before": beside(of(test, share), of(test, 1.0))
+        for test, shares in (
+            ("compute", (0.901, 0.899)),
+            ("collectives", (1.10, 1.12)),
+            ("dispatch", (1.90, 2.10, 0.10)),
+            ("memory", (0.89, 1.50)),
+            ("transfer", (0.51, 0.49)),
+            ("numerics", (90.0,)),
+            ("present", (0.5,)),
+        )
+        for share in shares
+    },
+    **{
+        f"a cpu {share} of before": beside(
+            reading(share * 1e9, **CPU), reading(1e9, **CPU), cpus()
+        )
+        for share in (0.501, 0.499)
+    },
+    "no unit": beside(of("collectives", 0.1, unit=""), of("collectives", 1, unit="")),
+    **{
+        f"{test} {share} of the {len(devices)} {devices[0].platform}s {ends}": among(
+            test, devices, share, ends
+        )
+        for test, devices, share, ends in (
+            *(("compute", tpus(n), x, ()) for n in (2, 3, 8) for x in (0.89, 0.91)),
+            ("memory", tpus(), 0.5, ()),
+            ("collectives", tpus(), 1.5, ()),
+            *(("dispatch", tpus(), share, ()) for share in (1.9, 2.1)),
+            # What happens meanwhile hits one of them: the whole interval counts.
+            ("compute", tpus(3), 0.4, (0.3, 0.95)),
+            *(("compute", cpus(3, False), share, ()) for share in (0.49, 0.51)),
+            *(("compute", cpus(4), share, ()) for share in (0.49, 0.51)),
+            ("compute", cpus(3), 0.4, (0.3, 0.45)),
+            ("compute", cpus(3), 0.4, (0.3, 0.55)),
+            # One round may as well be chance.
+            *(("compute", tpus(3), x, (x, x)) for x in (0.1, 0.5)),
+            *(("dispatch", tpus(3), x, (x, x)) for x in (3.9, 4.1)),
+        )
+    },
+}
+"""Readings, of which the last one counts, the devices, and a baseline."""
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
@@ -121,81 +182,6 @@ def test_a_figure_that_is_not_finite_never_passes(odd: float) -> None:
     assert verdict(arrived).word == "fail"
 
 
-WIDE = {"ci_low": 80e12, "ci_high": 120e12}
-
-
-@pytest.mark.parametrize(
-    ("now", "before", "word", "wanted", "remarks"),
-    [
-        (reading(95e12), reading(100e12), "pass", 100e12, ""),
-        # The worse of the two decides.
-        (
-            *(reading(150e12, expected=PEAK), reading(190e12), "low", 190e12),
-            "below-baseline",
-        ),
-        (reading(180e12, expected=PEAK), reading(185e12), "pass", 197e12, ""),
-        (
-            *(reading(300e12, expected=PEAK), reading(300e12), "impossible", 197e12),
-            "beyond-the-peak",
-        ),
-        # Intervals that overlap prove nothing.
-        (
-            reading(85e12, ci_low=70e12, ci_high=90e12),
-            *(reading(100e12, **WIDE), "pass", 100e12, "maybe-below-baseline"),
-        ),
-        (
-            reading(75e12, ci_low=70e12, ci_high=79e12),
-            *(reading(100e12, **WIDE), "low", 100e12, "below-baseline"),
-        ),
-        (reading(), reading(what="matmul 64 int8"), "pass", None, ""),
-    ],
-)
-def test_a_baseline(
-    now: Reading, before: Reading, word: str, wanted: float | None, remarks: str
-) -> None:
-    found = verdict(now, kept=baseline([before]))
-    assert (found.word, found.expected) == (word, wanted)
-    assert " ".join(remark.code for remark in found.remarks) == remarks
-    if wanted not in (None, 197e12):
-        assert found.source == Remark("baseline", {"file": "monday.json"})
-
-
-@pytest.mark.parametrize(
-    ("unit", "test", "measured", "word"),
-    [
-        ("flop/s", "compute", 0.901, "pass"),
-        ("flop/s", "compute", 0.899, "low"),
-        ("seconds", "collectives", 1.10, "pass"),
-        ("seconds", "collectives", 1.12, "low"),
-        ("seconds", "dispatch", 1.90, "pass"),
-        ("seconds", "dispatch", 2.10, "low"),
-        ("seconds", "dispatch", 0.10, "pass"),
-        ("", "collectives", 1.90, "pass"),
-        ("bytes", "memory", 0.89, "low"),
-        ("bytes", "memory", 1.50, "pass"),
-        ("bytes/s", "transfer", 0.51, "pass"),
-        ("bytes/s", "transfer", 0.49, "low"),
-        ("relative error", "numerics", 90.0, "pass"),
-        ("chips", "present", 0.5, "pass"),
-    ],
-)
-def test_which_way_a_baseline_goes_and_how_far(
-    unit: Any, test: Any, measured: float, word: str
-) -> None:
-    one = reading(measured, unit=unit, test=test)
-    kept = baseline([msgspec.structs.replace(one, measured=1.0)])
-    assert verdict(one, kept=kept).word == word
-
-
-@pytest.mark.parametrize(("measured", "word"), [(50.1, "pass"), (49.9, "low")])
-def test_a_cpu_is_granted_its_clocks(measured: float, word: str) -> None:
-    kept = baseline([reading(100e9, device="cpu:0")], cpus())
-    one = reading(measured * 1e9, device="cpu:0")
-    assert verdict(one, cpus(), kept).word == word
-    disturbed = msgspec.structs.replace(one, remarks=(crowded(),))
-    assert verdict(disturbed, cpus(), kept).expected is None
-
-
 def test_which_reading_of_a_baseline_counts() -> None:
     """That of the device, of its kind, or of the machine as a whole."""
     kept = baseline([reading(100e12, device="tpu:0"), reading(50e12, device="tpu:1")])
@@ -208,52 +194,6 @@ def test_which_reading_of_a_baseline_counts() -> None:
     of_device = msgspec.structs.replace(early, device="tpu:0")
     assert verdict(late, kept=baseline([of_device, early])).word == "low"
     assert verdict(late, kept=baseline([of_device])).word == "pass"
-
-
-COMPUTE, DISPATCH = ("compute", "flop/s"), ("dispatch", "seconds")
-
-
-@pytest.mark.parametrize(
-    ("kind", "devices", "measured", "ends", "bound"),
-    [
-        # Times the usual one.
-        *((COMPUTE, tpus(n), 0.91, None, None) for n in (2, 3, 8)),
-        *((COMPUTE, tpus(n), 0.89, None, ALIKE) for n in (2, 3, 8)),
-        (("memory", "bytes"), tpus(), 0.5, None, ALIKE),
-        (("collectives", "seconds"), tpus(), 1.5, None, ALIKE),
-        (DISPATCH, tpus(), 2.1, None, ON_HOST),
-        (DISPATCH, tpus(), 1.9, None, None),
-        # What happens meanwhile hits one of them: the whole interval must lie below.
-        (COMPUTE, tpus(3), 0.4, (0.3, 0.95), None),
-        *((COMPUTE, cpus(3, simulated), 0.51, None, None) for simulated in (0, 1)),
-        (COMPUTE, cpus(3), 0.49, None, ON_HOST),
-        (COMPUTE, cpus(3), 0.4, (0.3, 0.45), ON_HOST),
-        (COMPUTE, cpus(3), 0.4, (0.3, 0.55), None),
-        # One round may as well be chance.
-        (COMPUTE, tpus(3), 0.5, (0.5, 0.5), None),
-        (COMPUTE, tpus(3), 0.1, (0.1, 0.1), ALIKE),
-    ],
-)
-def test_how_far_devices_of_a_kind_may_differ(
-    kind: Any, devices: Any, measured: float, ends: Any, bound: Bound | None
-) -> None:
-    facts = dict(zip(("test", "unit"), kind, strict=True))
-    usual = 8.0
-    low, high = (usual * end for end in ends) if ends else (None, None)
-    last = {"device": devices[-1].name, "ci_low": low, "ci_high": high}
-    slow = reading(usual * measured, **last, **facts)
-    others = [reading(usual, device=one.name, **facts) for one in devices[:-1]]
-    *found, judged = judge([*others, slow], devices)
-    assert {one.word for one in found} == {"pass"}
-    assert judged.word == ("low" if bound else "pass")
-    if bound:
-        assert judged.source == Remark("other-devices")
-        assert (judged.expected, judged.share) == (usual, measured)
-        (remark,) = judged.remarks
-        assert (remark.facts["others"], remark.facts["why"]) == (
-            len(others),
-            bound.why,
-        )
 
 
 def test_who_is_not_compared() -> None:
