@@ -111,7 +111,10 @@ def test_a_place_where_no_history_can_be(tmp_path: Path) -> None:
     closed.mkdir(mode=0)
     long = tmp_path / ("n" * 300)
     for folder in (file, loop, taken, closed, long):
-        done = python("-c", HELD_UP, "history", data=folder)
+        if folder == closed:
+            done = python("-c", HELD_UP, "history", data=folder)
+        else:
+            done = ended("history", data=folder)
         assert done.returncode == 3, (folder, done.stderr)
         assert f"the history {folder}/history.db" in done.stderr
         assert len(done.stderr.splitlines()) == 1

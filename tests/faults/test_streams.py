@@ -60,7 +60,6 @@ def test_without_a_stderr_the_result_is_still_printed(redirection: str) -> None:
     done = shell(f"devices --json --python '{FAKE_PYTHON}' {redirection}")
     assert done.returncode == 0
     assert json.loads(done.stdout)["devices"]
-    assert shell(f"--no-such-option {redirection}").returncode == 64
 
 
 def test_a_stderr_that_nobody_reads_changes_no_exit_code(
@@ -68,7 +67,7 @@ def test_a_stderr_that_nobody_reads_changes_no_exit_code(
 ) -> None:
     # With this Python keeps nothing back, and has nothing to complain of at its end.
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
-    for redirection in ("2> /dev/full", "2> >(exec true)"):
+    for redirection in ("2> /dev/full", "2>&-", "2> >(exec true)"):
         words = f"{shlex.join(PROGRAM)} --no-such-option {redirection}; exit $?"
         assert subprocess.run(["bash", "-c", words], check=False).returncode == 64
 
