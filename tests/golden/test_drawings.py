@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from jaxtui.features.check import report as checks
 from jaxtui.features.check.judge import judge
+from jaxtui.features.check.measure import present
 from jaxtui.features.devices.report import explain
 from jaxtui.features.history import report as history
 from jaxtui.features.links import report as links
@@ -16,7 +17,9 @@ from jaxtui.machine.topologies import devices, names
 from jaxtui.ui.chipmap import layout, render
 from jaxtui.ui.report import Cell, Column, as_text, terminal
 from jaxtui.ui.text import Line
+from tests.features.check import test_exam as of_exam
 from tests.features.check import test_judge as of_judge
+from tests.features.check import test_present as of_present
 from tests.features.check import test_report as of_checks
 from tests.features.devices import test_report as of_devices
 from tests.features.history import test_report as of_history
@@ -76,6 +79,36 @@ def test_verdicts() -> None:
             facts = ", ".join(f"{key} {fact}" for key, fact in remark.facts.items())
             told.append(f"    {remark.code}: {facts}".rstrip(": "))
     freeze("verdicts", told)
+
+
+def test_who_is_blamed_and_who_gets_another_turn() -> None:
+    told = []
+    for script in of_exam.SCRIPTS:
+        exam = of_exam.played(script)
+        faults, skipped = (
+            of_exam.numbers_of(exam, kind) for kind in ("fault", "skipped")
+        )
+        check = exam.next_work
+        left = f"{check.test} on {', '.join(check.devices)}" if check else exam.outcome
+        told += [script, f"    faults: {faults}", f"    skipped: {skipped}"]
+        told.append(f"    then {left}, {len(exam.readings)} readings")
+    freeze("blamed", [line.rstrip() for line in told])
+
+
+def test_chips_that_are_present() -> None:
+    told = []
+    for name, counted in of_present.COUNTED.items():
+        told.append(f"# {name}")
+        for one in present.readings(*counted):
+            assert (one.device, one.unit) == (None, "chips")
+            wanted = one.expected
+            more = f", expected {wanted.value:g} {wanted.kind}" if wanted else ""
+            told.append(f"{one.what}: {one.measured:g}{more}")
+            told += [
+                f"    {remark.severity} {remark.code}: {dict(remark.facts)}"
+                for remark in (*one.remarks, *([wanted.source] if wanted else ()))
+            ]
+    freeze("present", told)
 
 
 def test_devices() -> None:
