@@ -51,8 +51,8 @@ def test_it_is_complete_and_fits_the_screen(name: str) -> None:
         assert step.claim.endswith(".")
         assert 2 <= len(step.question.choices) <= 4
         page = Page(lesson=lesson, number=number, setting=None, figures=PageFigures())
-        asked = Group(apart(page.setup, page.asked), *page.choices())
-        lines = written(asked, PROSE_COLUMNS).split("\n")
+        question = Group(apart(page.setup, page.prompt), *page.choices())
+        lines = written(question, PROSE_COLUMNS).split("\n")
         assert len(lines) <= QUESTION_LINES, step.title
         for text in (step.setup, step.explanation):
             drawn = written(Prose(text), PROSE_COLUMNS).split("\n")

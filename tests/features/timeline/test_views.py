@@ -116,7 +116,10 @@ SHOTS = {
     "5 µs in 200 ms": (Shot(SHORT, complete=False), 48, 8, SOLID),
     "no call": (Shot(timeline([])), 48, 5, SOLID),
     "hardly any room": (Shot(TWENTY), 9, 6, SOLID),
-    "no room": (Shot(TWENTY), 8, 2, SOLID),
+    **{
+        f"room for {width}×{height}": (Shot(TWENTY), width, height, SOLID)
+        for width, height in ((8, 2), (1, 1), (48, 1), (0, 3), (48, 0))
+    },
     "3 calls, the device's own times": (Shot(timeline(on_device(3))), 48, 6, BLOCKS),
 }
 MARKS = {"host-1": "H", "device-1": "D", "name": ".", "axis": "-", "blank": " "}
