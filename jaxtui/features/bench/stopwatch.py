@@ -129,7 +129,7 @@ def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> lis
     shared = fmt.shared(known_seconds)
     units = [shared.of(b.seconds or 0.0, b.digits) for b in bars]
     figures = fmt.aligned(
-        "" if b.seconds is None else unit.text(b.seconds, b.digits)
+        "" if b.seconds is None else "~" * b.vague + unit.text(b.seconds, b.digits)
         for b, unit in zip(bars, units, strict=True)
     )
     label = max((len(b.label) for b in bars), default=0) + 1

@@ -450,7 +450,7 @@ def _measured(row: Row) -> Text:
     low, high, sure = row.first.ci_low, row.first.ci_high, row.first.confidence
     vague = low is not None and high is not None and sure is not None
     if vague and is_vague(low or 0.0, high or 0.0, sure or 0.0):
-        return Text(row.measured, "unknown")
+        return Text(f"~{row.measured}", "unknown")
     return Text(row.measured, "title")
 
 

@@ -232,7 +232,9 @@ def _rates(
         return ()
     unit = fmt.shared(rates_known, "FLOP/s")
     cells: list[Line] = [
-        (Span(unit.text(product.per_second), "title" if product.sure else "unknown"),)
+        (Span(unit.text(product.per_second), "title"),)
+        if product and product.sure
+        else (Span(f"~{unit.text(product.per_second, 2)}", "unknown"),)
         if product
         else ()
         for product in products

@@ -288,6 +288,13 @@ class Figures:
         elif figure is None or isinstance(figure, (int, float)):
             figure = fmt.figure(figure)
         cells = (figure,) if isinstance(figure, (str, fmt.Figure)) else figure
+        if vague:
+            cells = tuple(
+                replace(cell, vague=True, digits=2)
+                if isinstance(cell, fmt.Figure)
+                else cell
+                for cell in cells
+            )
         return Row(what, cells, quote(published), remark, vague)
 
     def cell(self, name: str) -> Cell:

@@ -534,7 +534,10 @@ def bars(outcome: Outcome) -> RenderableType:
     if len(times) < 2 or not most:
         return ""
     unit = fmt.shared(seconds for _, seconds, *_ in times)
-    texts = [unit.whole(seconds) for _, seconds, *_ in times]
+    texts = [
+        f"~{unit.whole(seconds, 2)}" if vague else unit.whole(seconds)
+        for _, seconds, _, vague in times
+    ]
     text = max(map(len, texts))
 
     def lines(width: int) -> Iterator[Text]:
