@@ -10,22 +10,27 @@ from msgspec.structs import replace
 from jaxtui.features.check import report as checks
 from jaxtui.features.check.judge import judge
 from jaxtui.features.check.measure import present
+from jaxtui.features.devices import load
 from jaxtui.features.devices.report import explain
 from jaxtui.features.history import report as history
 from jaxtui.features.links import report as links
 from jaxtui.machine.topologies import devices, names
 from jaxtui.ui.chipmap import layout, render
+from jaxtui.ui.commands.progress import progress_line
 from jaxtui.ui.report import Cell, Column, as_text, terminal
 from jaxtui.ui.text import Line
 from tests.features.check import test_exam as of_exam
 from tests.features.check import test_judge as of_judge
 from tests.features.check import test_present as of_present
 from tests.features.check import test_report as of_checks
+from tests.features.devices import test_load as of_loads
 from tests.features.devices import test_report as of_devices
 from tests.features.history import test_report as of_history
 from tests.features.links import test_report as of_links
 from tests.golden.test_reports import freeze, marked
 from tests.ui import test_chipmap as of_chips
+from tests.ui import test_report as of_report
+from tests.ui.commands import test_output as of_progress
 from tests.ui.plot import test_plot as of_plots
 
 
@@ -185,3 +190,26 @@ def test_plots() -> None:
             plain = re.sub(r"\x1b\[([0-9;]*)m", r"‹\1›", drawn).splitlines()
             told += [f"# {name}", *(line.rstrip() for line in plain)]
     freeze("plots", told)
+
+
+def test_reports_in_their_media() -> None:
+    printed = of_report.PRINTED.items()
+    freeze("reports", [text for pair in printed for text in (f"# {pair[0]}", pair[1])])
+
+
+def test_lines_of_progress() -> None:
+    shown = of_progress.LINES.items()
+    freeze(
+        "progress", [f"{name}: {progress_line(*line)}".rstrip() for name, line in shown]
+    )
+
+
+def test_loads() -> None:
+    told = []
+    for name, loads in of_loads.LOADS.items():
+        for width, height in ((34, 3), (103, 3)):
+            told += [
+                f"# {name}",
+                *lines(load.lines(load.gauges(*loads), width, height)),
+            ]
+    freeze("loads", told)

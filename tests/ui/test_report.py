@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
 from jaxtui.core.model import Remark
 from jaxtui.core.model.document import Note
@@ -27,20 +27,6 @@ def report(text: str = "It is slow.", *about: str) -> Report:
     return Report("title", "2 cases.", [ROWS], notes, "box · jax 0.12")
 
 
-@pytest.mark.parametrize(
-    ("width", "head"),
-    [
-        (None, "name     time  calls"),
-        (20, "name     time  calls"),
-        (19, "name     time"),
-        (12, "name"),
-    ],
-)
-def test_columns_drop_out_by_rank(width: int | None, head: str) -> None:
-    lines = terminal(report(), width).splitlines()
-    assert lines[2:4] == ["cases", head]
-
-
 def test_sentences_are_as_wide_as_a_small_terminal() -> None:
     for width in (60, 200, None):
         lines = terminal(report("word " * 60), width).splitlines()
@@ -55,45 +41,37 @@ def test_a_terminal_acts_on_nothing_that_others_wrote() -> None:
     assert "\x1b[" in terminal(report(), 80, colour=True)
 
 
-def test_markdown_keeps_its_tables_and_takes_no_html() -> None:
-    told = markdown(report("a | b <script>", "c|d"))
-    assert "| name | time | calls |\n| :-- | --: | --: |\n| matmul |" in told
-    assert "- **slow**: a \\| b &lt;script> – c\\|d" in told
-
-
 def test_a_picture_names_no_font_in_the_network() -> None:
     assert "@font-face" not in svg(report())
     assert "title · box · jax 0.12" in svg(report()).replace("&#160;", " ")
 
 
-def test_a_column_that_grows_goes_over_several_lines() -> None:
-    columns = Column("op", ["a"]), Column("what", ["word " * 9], grows=True)
-    rows = Rows((*columns, Column("path", ["/home/somebody/x.py"], tail=True, most=9)))
-    lines = terminal(Report("", tables=[rows]), 40).splitlines()
-    assert max(map(len, lines)) <= 40
-    assert len(lines) > 2
-    assert lines[1].endswith("…ody/x.py")
-
-
-def test_the_answer_comes_last_and_notes_are_a_line_each() -> None:
-    told = terminal(report("Slow. " * 30, "a", "b"), 60, full=False, hint="Press n.")
-    lines = told.splitlines()
-    assert lines[2:5] == ["slow  Slow – a, b", "hops  Good to know", "Press n."]
-    assert lines[-1].split() == ["add", "20", "ms", "20"]
-    # What is in full already needs no hint.
-    failed = Note(flag="failed", text="No such op.", level="error")
-    told = terminal(Report("", notes=[failed]), 60, full=False, hint="Press n.")
-    assert "Press n." not in told
-
-
-def test_remarks_of_a_code_are_one_note_with_their_rows() -> None:
-    less, more = (
-        Remark("contended", {"used_cores": used, "cores": 2, "by": "host"}, "warning")
-        for used in (1.0, 1.5)
+LONG = Rows(
+    (
+        *(Column("op", ["a"]), Column("what", ["word " * 9], grows=True)),
+        Column("path", ["/home/somebody/x.py"], tail=True, most=9),
     )
-    (note,) = gather([("a", [less]), ("b", [more]), ("c", [])])
-    assert (note.about, note.level) == (("a", "b"), "warning")
-    assert "1.5" in note.text
+)
+FAILED = Note(flag="failed", text="No such op.", level="error")
+LESS, MORE = (
+    Remark("contended", {"used_cores": used, "cores": 2, "by": "host"}, "warning")
+    for used in (1.0, 1.5)
+)
+BRIEF: dict[str, Any] = {"full": False, "hint": "Press n."}
+
+PRINTED = {
+    **{
+        f"in {width} columns": terminal(report(), width) for width in (None, 20, 19, 12)
+    },
+    "notes and their rows": terminal(report("It is slow.", "a", "b"), 80),
+    "a column that grows": terminal(Report("", tables=[LONG]), 40),
+    "the answer last": terminal(report("Slow. " * 30, "a", "b"), 60, **BRIEF),
+    "in full already": terminal(Report("", notes=[FAILED]), 60, **BRIEF),
+    "markdown": markdown(report("a | b <script>", "c|d")),
+    "remarks of a code": terminal(
+        Report("", notes=gather([("a", [LESS]), ("b", [MORE]), ("c", [])])), 80
+    ),
+}
 
 
 def test_a_picture_is_drawn_on_a_terminal_only() -> None:

@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,32 +32,14 @@ def test_meters_are_to_scale_and_curves_fill_their_width():
     assert curve[-1].count("·") == 2 * (50 - 3)
 
 
-def test_devices_together_and_a_little_load():
-    found = load.gauges([Load(0.001, 1, 4)], [tpu_devices()])
-    assert [gauge.name for gauge in found] == ["cpu", "memory", "tpu"]
-    assert "▁" in plain(load.lines(found, 120, 1)[0])
-    assert load.gauges([], []) == []
-    # A memory that is nearly full is a danger.
-    roles = [gauge.role for gauge in load.gauges([Load(1.0, 19, 20)], [])]
-    assert roles == ["host", "danger"]
-
-
-@pytest.mark.parametrize(
-    ("shares", "rows", "ends"),
-    [
-        # Filled from below, from the top line to the bottom one.
-        ([0.25], 2, [" ", "▄"]),
-        ([1.0], 3, ["█", "█", "█"]),
-        ([0.0], 1, [" "]),
-        # The newest comes last.
-        ([0.0] * 60 + [1.0], 1, ["█"]),
-        ([1.0] * 60 + [0.0], 1, [" "]),
-    ],
-)
-def test_a_curve_stands_on_its_line_and_ends_now(shares, rows, ends):
-    gauge = load.Gauge("cpu", "", tuple(shares), "host", 5)
-    _, *below = load.lines([gauge], 60, rows + 1)
-    assert [plain(line)[-1] for line in below] == ends
+LOADS = {
+    "little, and tpus": ([Load(0.001, 1, 4)], [tpu_devices()]),
+    "nearly full": ([Load(1.0, 19, 20)], []),
+    "below each other": ([Load(0.5, 1 << 30, 4 << 30)] * 3, []),
+    # The newest comes last.
+    "more than a minute": ([Load(0.0, 1, 4)] * 60 + [Load(1.0, 4, 4)], []),
+    "nothing": ([], []),
+}
 
 
 def test_a_reading_is_a_share_of_all_cores_and_what_is_not_available(monkeypatch):

@@ -27,7 +27,7 @@ from jaxtui.core.model import (
 from jaxtui.core.state import EMPTY, State, begin_run, reduce
 from jaxtui.core.text import PLAIN
 from jaxtui.ui.commands.output import Exports, close
-from jaxtui.ui.commands.progress import live_line, progress_line
+from jaxtui.ui.commands.progress import live_line
 from jaxtui.ui.commands.terminal import print_stdout, say
 from tests.fake_engine import FakeEngine, up
 from tests.ui.commands.fakes import complete, run
@@ -52,36 +52,21 @@ COMPILES = (
 EXPERIMENT = Experiment(cases=(CASE,))
 
 
-@pytest.mark.parametrize(
-    ("state", "since", "line"),
-    [
-        (EMPTY, 0.0, "starting JAX, 0 s"),
-        (told(*up()), 0.0, ""),
-        (
-            *(told(*up(), work=Snippet(title="a", setup="", parts=())), 0.0),
-            f"{'░' * 20} 0 s",
-        ),
-        # It counts on between events.
-        (
-            *(told(HALF, work=EXPERIMENT), 3.0),
-            "██████████░░░░░░░░░░ 5 s, at most 5 s left  compiling a",
-        ),
-        # A full bar, or nothing left, would say that it is done.
-        (told(HALF, work=EXPERIMENT), 99.0, "101 s, overdue  compiling a"),
-        # A budget waits for a compile, which has a clock of its own.
-        *(
-            (
-                told(*COMPILES, work=replace(EXPERIMENT, budget_seconds=budget)),
-                *(30.0, "32 s  compiling a, 30 s"),
-            )
-            for budget in (None, 10.0)
-        ),
-        # What has no budget is never over its time.
-        (told(SPENT, work=Inspection(case=CASE)), 88.0, "90 s  compiling a"),
-    ],
-)
-def test_the_line_of_a_run(state: State, since: float, line: str) -> None:
-    assert progress_line(state, since) == line
+LINES = {
+    "jax starts": (EMPTY, 0.0),
+    "ready": (told(*up()), 0.0),
+    "a snippet": (told(*up(), work=Snippet(title="a", setup="", parts=())), 0.0),
+    "between events": (told(HALF, work=EXPERIMENT), 3.0),
+    # A full bar, or nothing left, would say that it is done.
+    "overdue": (told(HALF, work=EXPERIMENT), 99.0),
+    "a compile has a clock": (told(*COMPILES, work=EXPERIMENT), 30.0),
+    "a budget waits for it": (
+        told(*COMPILES, work=replace(EXPERIMENT, budget_seconds=10.0)),
+        30.0,
+    ),
+    "without a budget": (told(SPENT, work=Inspection(case=CASE)), 88.0),
+}
+"""A state, and the seconds since its last event."""
 
 
 def test_a_terminal_of_ascii_reads_well(monkeypatch: pytest.MonkeyPatch) -> None:
