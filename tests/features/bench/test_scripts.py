@@ -18,7 +18,6 @@ from jaxtui.core.model import (
     Case,
     Experiment,
     Loop,
-    LoopStyle,
     Mode,
     PlannedCase,
     Recipe,
@@ -228,28 +227,26 @@ def test_every_loop_is_python_and_waits_where_it_says() -> None:
     check_frozen(DOCUMENTS / "loops.txt", "\n".join(texts))
 
 
-@pytest.mark.parametrize(
-    ("own", "style", "chained"),
-    [
-        (False, "never", True),
-        (False, "each", False),
-        (True, "each", True),
-        (True, "end", False),
-    ],
-)
-def test_loops_run_by_themselves(
-    own: bool, style: LoopStyle, chained: bool, tmp_path: Path
-) -> None:
+def test_loops_run_by_themselves(tmp_path: Path) -> None:
+    """All in one process, as the scripts of cases."""
     (tmp_path / "beside.py").write_text("ONE = 1\n")
-    path = tmp_path / "own.py"
-    path.write_text(OWN)
-    one = case(mode="eager", inputs="host", dtype="float64")
-    made = plan(case(op=f"{path}:step", dtype="") if own else one)
-    loop = Loop(case=made[0].case, calls=5, style=style, chained=chained)
-    out = run(scripts.loop_script(loop, made), tmp_path)
-    found = re.fullmatch(r"stopwatch (\S+) s, true (\S+) s\n", out)
-    assert found is not None, out
-    assert 0 < float(found[1]) <= float(found[2])
+    (tmp_path / "own.py").write_text(OWN)
+    own = plan(case(op=f"{tmp_path}/own.py:step", dtype=""))
+    wide = plan(case(mode="eager", inputs="host", dtype="float64"))
+    texts = []
+    for made, style, chained in (
+        (own, "each", True),
+        (own, "end", False),
+        (wide, "never", True),
+        (wide, "each", False),
+    ):
+        loop = Loop(case=made[0].case, calls=5, style=style, chained=chained)
+        texts.append(scripts.loop_script(loop, made))
+    found = re.findall(
+        r"stopwatch (\S+) s, true (\S+) s\n", run("".join(texts), tmp_path)
+    )
+    assert len(found) == 4
+    assert all(0 < float(stopwatch) <= float(true) for stopwatch, true in found)
 
 
 def sized(op: str, dtype: str, mode: Mode, **changes: Any) -> Case:
