@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from jaxtui.core.model import Case, Experiment
@@ -12,13 +14,14 @@ from jaxtui.features.lessons.figures import NOTHING, Outcome
 from jaxtui.features.lessons.play import StepRun
 from tests.features.lessons.figures import (
     after,
+    cases,
     figures,
     measured,
     ms,
     on,
     us,
-    works,
 )
+from tests.golden.test_documents import check_frozen
 from tests.records import summary
 
 HERE = on(LESSON)
@@ -50,28 +53,50 @@ def test_sizes_are_powers_of_ten_up_to_the_one_asked_for() -> None:
     assert sizes(HERE)[-1] == HERE.size
 
 
-def test_numpy_at_one_end_and_jit_at_the_other_confirm_it() -> None:
-    outcome, _, found = run(1)
-    assert (found.holds, found.answer) == (True, 1)
-    assert {row.what: row.texts()[1] for row in found.rows} == {
-        "NumPy": "2.01 µs … 10.0 ms",
-        "JAX, eager": "80.0 µs … 4.08 ms",
-        "JAX, jit": "20.0 µs … 1.02 ms",
-    }
-    picture = LESSON.steps[0].trial.picture(LESSON.steps[0].figures(HERE, outcome))
-    assert picture is not None
-    labels = [series.label for series in picture.series]
-    assert labels == ["NumPy", "JAX, eager", "JAX, jit"]
-    # A fast list is the right answer, too.
+def listed() -> Conclusion:
+    """A fast list is the right answer, too."""
     lists = {"list of 10": us(1), "list of 100000": ms(10)}
-    listed = figures(LESSON, 1, HERE, lists, before=outcome)
-    found = LESSON.steps[0].conclude(HERE, listed)
-    assert (found.answer, found.rows[0].texts()[1]) == (0, "1.00 µs … 10.0 ms")
+    outcome = figures(LESSON, 1, HERE, lists, before=run(1)[0])
+    return LESSON.steps[0].conclude(HERE, outcome)
 
 
-def test_numpy_ahead_at_both_ends_refutes_it() -> None:
-    *_, found = run(1, crossing=1e9)
-    assert found.holds is False
+def close() -> Conclusion:
+    """At a million elements and more the intervals overlap: there the search ends."""
+    numpy, jit, *large = cases(LESSON, 2)
+    wide = [
+        measured(case, summary(1e-3 + 1e-5 * n, 0.1)) for n, case in enumerate(large)
+    ]
+    clear = [measured(case, seconds(case, 20_000)) for case in (numpy, jit)]
+    search = StepRun(LESSON.steps[1], HERE, after(*clear, *wide), 1)
+    assert search.next_work is None
+    return LESSON.steps[1].conclude(HERE, search.outcome)
+
+
+def cut_short() -> Conclusion:
+    """A search that was cut short gives what it knows."""
+    ends = after(*(measured(one, seconds(one, 20_000)) for one in cases(LESSON, 2)))
+    return LESSON.steps[1].conclude(HERE, ends)
+
+
+def test_what_the_sweep_and_the_search_say_is_as_it_was() -> None:
+    """With ``JAXTUI_GOLDEN=write`` in the environment the file is written."""
+    said = {"a list": listed(), "close": close(), "cut short": cut_short()}
+    for step, crossings in ((1, (20_000, 1e9)), (2, (1, 150, 5000, 333_333, 1e9))):
+        for crossing in crossings:
+            _, done, found = run(step, crossing)
+            said[f"{step}, crossing at {crossing:g}, {done} works"] = found
+    lines = []
+    for name, found in said.items():
+        rows = (" | ".join(row.texts()) for row in found.rows)
+        title = f"== {name} → {found.holds}, {found.answer}"
+        lines += [title, *found.sentences, *rows]
+    picture = LESSON.steps[0].trial.picture
+    assert picture is not None
+    drawn = picture(LESSON.steps[0].figures(HERE, run(1)[0]))
+    assert drawn is not None
+    lines += drawn.draw(60, 12, color=False).splitlines()
+    text = "".join(f"{line.rstrip()}\n" for line in lines)
+    check_frozen(Path(__file__).with_name("small_work.txt"), text)
 
 
 @pytest.mark.parametrize("crossing", [150, 5_000, 333_333, 4_000_000])
@@ -85,32 +110,3 @@ def test_bisection_closes_in_on_the_crossing(crossing: int) -> None:
     assert above <= CLOSE * below * 1.01
     assert f"between {below:,} and {above:,} elements" in " ".join(found.sentences)
     assert found.answer == (0 if crossing < 1000 else 1 if crossing < 1e5 else 2)
-
-
-@pytest.mark.parametrize(("crossing", "answer"), [(1, 0), (1e9, 3)])
-def test_without_a_crossing_there_is_no_search(crossing: float, answer: int) -> None:
-    _, done, found = run(2, crossing=crossing)
-    assert (done, found.holds, found.answer) == (1, False, answer)
-
-
-def test_the_search_ends_where_the_two_cannot_be_told_apart() -> None:
-    (first,) = works(LESSON, 2, HERE)
-    assert isinstance(first, Experiment)
-    numpy, jit, *large = first.cases
-    # At a million elements and more the intervals overlap.
-    close = [
-        measured(case, summary(1e-3 + 1e-5 * n, 0.1)) for n, case in enumerate(large)
-    ]
-    clear = [measured(case, seconds(case, 20_000)) for case in (numpy, jit)]
-    run = StepRun(LESSON.steps[1], HERE, after(*clear, *close), 1)
-    assert run.next_work is None
-    assert LESSON.steps[1].conclude(HERE, run.outcome).holds is False
-
-
-def test_a_search_that_was_cut_short_gives_what_it_knows() -> None:
-    (first,) = works(LESSON, 2, HERE)
-    assert isinstance(first, Experiment)
-    ends = after(*(measured(case, seconds(case, 20_000)) for case in first.cases))
-    found = LESSON.steps[1].conclude(HERE, ends)
-    assert found.holds is True
-    assert "between 10 and 1,000,000 elements" in " ".join(found.sentences)
