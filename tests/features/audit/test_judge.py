@@ -306,7 +306,7 @@ def fact(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def told(finding: Finding) -> str:
+def facts_of(finding: Finding) -> str:
     facts = ", ".join(f"{k} {fact(v)}" for k, v in finding.remark.facts.items())
     line, code = finding.place.line, finding.remark.code
     return f"{code} in {line} of {finding.seconds:.4g} s: {facts}"
@@ -316,7 +316,9 @@ def described(name: str) -> str:
     """What the report of an audit says, and the facts behind it."""
     audit = SEEN[name]
     report = terminal(view.report(audit), 90, full=True)
-    return "\n".join([f"== {name}", report, *map(told, audit.findings + audit.notes)])
+    return "\n".join(
+        [f"== {name}", report, *map(facts_of, audit.findings + audit.notes)]
+    )
 
 
 def test_what_was_seen_is_judged_as_before() -> None:

@@ -298,7 +298,7 @@ def identify(row: tuple[Any, ...]) -> str:
     return f"{row[0]}: {described(row[1])}"[:60]
 
 
-def seen(where: str, changes: Given) -> tuple[Step, Setting, Outcome]:
+def outcome_of(where: str, changes: Given) -> tuple[Step, Setting, Outcome]:
     """A step, and its base with some figures changed."""
     name, number, machine = (*where.split(), "")[:3]
     lesson, step = lessons.load(name), int(number)
@@ -312,7 +312,7 @@ def seen(where: str, changes: Given) -> tuple[Step, Setting, Outcome]:
 
 
 def concluded(where: str, changes: Given) -> Conclusion:
-    step, setting, outcome = seen(where, changes)
+    step, setting, outcome = outcome_of(where, changes)
     return step.conclude(setting, outcome)
 
 
@@ -337,7 +337,7 @@ def test_what_is_said_of_figures_is_as_recorded() -> None:
     for where, changes, holds, *_ in TABLE:
         if where not in BASES and " ".join(where.split()[:2]) not in BASES:
             continue  # JAX says these, each version in its own words
-        step, setting, outcome = seen(where, changes)
+        step, setting, outcome = outcome_of(where, changes)
         found = step.conclude(setting, outcome)
         title = f"== {where}: {described(changes)} → {holds}, {found.answer}"
         reasons = map(words.sentence, found.reasons)
