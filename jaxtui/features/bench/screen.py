@@ -296,7 +296,7 @@ class BenchPane(CasePane):
                 self.base.start(experiment, "bench", done)
 
         def done() -> None:
-            if replaced:
+            if replaced and self.base.recording:
                 self.base.say("Done. The tab History has the run before.")
 
         if extent.is_large:

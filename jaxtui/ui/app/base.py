@@ -116,6 +116,8 @@ class BaseApp(App[None]):
         self.session.changed = self._changed
         self.crash: Exception | None = None
         """The exception that ended the app, if it was a mistake of its own."""
+        self.recording = False
+        """True while what is measured is kept in the history."""
         self.leaving = False
         """The app ends: what is still under way has no use any more."""
         self.clock = clock

@@ -39,6 +39,7 @@ class Recorder:
         self._recording = Recording(self._warn, self._list_again, know=self._know)
         app.session.observers.append(self._recording.observe)
         app.session.look_back = self._recording.look_back
+        app.recording = True
 
     def close(self) -> list[str]:
         """Wait a moment for what is still to be written.

@@ -124,6 +124,7 @@ async def test_keys_act_on_the_edited_form_or_else_on_the_selected_row() -> None
         await until(pilot, lambda: len(app.screen_stack) == 1)
         # A new run is shown as fits, whatever was looked at.
         app.session.update(view="roofline")
+        app.recording = True
         await pilot.press("w")
         await until(pilot, lambda: len(engine.experiments) == 2)
         assert {case.op for case in engine.experiments[1].cases} == {"selu"}
