@@ -52,10 +52,7 @@ TYPED = {
         "bench selu",
         "bench selu --processes 0",
         "bench selu --processes 3 --budget 6",
-        *(
-            f"bench selu --{x} nonsense"
-            for x in ("sizes", "dtypes", "devices", "modes")
-        ),
+        *(f"bench selu --{plural} nonsense" for plural in PLURALS),
         "lie",
         "lie selu",
         "lie selu:4k",
@@ -138,6 +135,9 @@ def test_requests(
             for work in engine.works:
                 lines += [x.replace(f"{tmp_path}/", "") for x in lines_of(work)]
     check_frozen(DOCUMENTS / "requests.txt", "\n".join(lines) + "\n")
+    assert run(FakeEngine(complete), "bench", "--help") == 0
+    out = capsys.readouterr().out
+    assert not [plural for plural in PLURALS if f"--{plural}" in out]
 
 
 def test_the_form_its_command_and_its_cases_or_what_is_wrong_with_it() -> None:

@@ -267,8 +267,8 @@ CAPABLE = [
     described("NVIDIA Quantum 1", compute_capability="8.0"),
     described("AMD Quantum 1", compute_capability="gfx90a"),
 ]
-DTYPES = ("bfloat16", "float16", "float32", "float32 high", "float32 highest")
-DTYPES += ("float64", "int8")
+OF_PRODUCTS = ("bfloat16", "float16", "float32", "float32 high", "float32 highest")
+OF_PRODUCTS += ("float64", "int8")
 
 
 def peak(device: Device, of: str = "") -> Expected | None:
@@ -297,7 +297,7 @@ def test_products_arrays_and_peaks_of_chips(monkeypatch: pytest.MonkeyPatch) -> 
                 for cache in (None, 32 * MIB, 33 * MIB, 768 * MIB)
             }
             lines.append(f"  MiB of an array, by last cache: {sizes}")
-        for of in (*DTYPES, ""):
+        for of in (*OF_PRODUCTS, ""):
             if found := peak(device, of):
                 best = f", reached {found.reached:.4g}" if found.reached else ""
                 passes = found.source.facts.get("passes", 1)
