@@ -17,14 +17,13 @@ from jaxtui.core.model import (
     Case,
     Device,
     Experiment,
-    Fact,
-    Remark,
     SelectionError,
 )
 from jaxtui.core.selection import SizedOp
 from jaxtui.ui.progress import describe, extent_text
 from tests.core.history.making import HOST as FACTS
 from tests.fake_engine import FakeEngine
+from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.processes import FAKE_PYTHON, LIMIT_SECONDS
 from tests.records import case, device, op
 from tests.ui.commands.fakes import complete, run
@@ -132,28 +131,6 @@ def test_cases_come_in_the_order_of_the_lists_and_ops_keep_their_sizes() -> None
 
 
 @pytest.mark.parametrize(
-    ("experiment", "code", "facts"),
-    [
-        (
-            build(MATMUL, SizedOp("sigmoid"), dtypes=("float32", "int32")),
-            "dtype-missing",
-            {"op": "sigmoid", "dtype": "int32", "dtypes": ("float32",)},
-        ),
-        (
-            build(SELU, modes=("jit", "pallas")),
-            "mode-missing",
-            {"op": "selu", "mode": "pallas", "modes": ("numpy", "eager", "jit")},
-        ),
-    ],
-)
-def test_what_an_op_does_not_take_stays_a_case_and_is_told(
-    experiment: Experiment, code: str, facts: dict[str, Fact]
-) -> None:
-    assert len(experiment.cases) in (2, 4)
-    assert experiments.refusals(experiment, CATALOGUE) == (Remark(code, facts),)
-
-
-@pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"precisions": ("highest",), "ops": SELU}, "selu takes only default"),
@@ -189,84 +166,45 @@ def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) ->
     assert experiment.budget == 5.0
 
 
-@pytest.mark.parametrize(
-    ("experiment", "text"),
-    [
-        (
-            first_on(*DEVICES),
-            "matmul 8192 bfloat16 jit on tpu:0 and NumPy float32, about 8 s",
-        ),
-        (
-            build(
-                sizes=(256, 512, 1024, 2048),
-                dtypes=("float32", "bfloat16"),
-                modes=PAIR,
-                inputs=("host",),
-                budget=300.0,
-            ),
-            "matmul 256 to 2048 float32, bfloat16 jit, eager on tpu:0 with host inputs,"
-            " 16 cases, about 5.8 min",
-        ),
-        (
-            build(modes=("jit", "numpy", "tensorflow"), budget=10.0),
-            "matmul 1000 float32 jit on tpu:0 and NumPy and TensorFlow, 3 cases, about"
-            " 14 s",
-        ),
-    ],
+EXPERIMENTS = (
+    build(),
+    first_on(*DEVICES),
+    build(
+        sizes=(256, 512, 1024, 2048),
+        dtypes=("float32", "bfloat16"),
+        modes=PAIR,
+        inputs=("host",),
+        budget=300.0,
+    ),
+    build(modes=("jit", "numpy", "tensorflow"), budget=10.0),
+    build(sizes=range(101), budget=5.0),
+    # Who has typed how long it may take need not be told.
+    build(budget=3600.0),
+    build(SizedOp("matmul", (1, 2, 3)), SELU, sizes=(5, 6), modes=PAIR),
+    # NumPy runs once, whatever it is combined with.
+    build(sizes=range(100), modes=("jit", "numpy"), **EVERYWHERE),
+    Experiment(
+        cases=(
+            matmul(op="own", size=1, dtype=""),
+            *build(sizes=(1, 2), dtypes=THREE).cases,
+        )
+    ),
+    build(sizes=(1, 2), processes=10, budget=40.0),
+    # What an op does not take stays a case.
+    build(MATMUL, SizedOp("sigmoid"), dtypes=("float32", "int32")),
+    build(SELU, modes=("jit", "pallas")),
 )
-def test_an_experiment_in_a_line(experiment: Experiment, text: str) -> None:
-    assert describe(experiment) == text
 
 
-# How much it is: counted before it is made, said, and asked about.
-
-
-@pytest.mark.parametrize(
-    ("experiment", "large", "said"),
-    [
-        (build(), False, "1 case, about 13 s"),
-        (
-            build(sizes=range(101), budget=5.0),
-            True,
-            "101 sizes = 101 cases, about 5.13 min, 50 ms of turns for each",
-        ),
-        # Who has typed how long it may take need not be told.
-        (build(budget=3600.0), False, "1 case, about 60 min"),
-        (
-            build(SizedOp("matmul", (1, 2, 3)), SELU, sizes=(5, 6), modes=PAIR),
-            False,
-            "5 sizes of 2 ops × 2 modes = 10 cases, about 40 s",
-        ),
-        # NumPy runs once, whatever it is combined with.
-        (
-            build(sizes=range(100), modes=("jit", "numpy"), **EVERYWHERE),
-            True,
-            "100 sizes × 2 devices × 2 modes × 2 places for inputs = 800 combinations,"
-            " 500 cases in all, about 29.2 min",
-        ),
-        (
-            Experiment(
-                cases=(
-                    matmul(op="own", size=1, dtype=""),
-                    *build(sizes=(1, 2), dtypes=THREE).cases,
-                )
-            ),
-            False,
-            "7 pairs of size and dtype for 2 ops = 7 cases, about 31 s",
-        ),
-        (
-            build(sizes=(1, 2), processes=10, budget=40.0),
-            False,
-            "2 sizes = 2 cases, about 100 s plus 10 starts of JAX, 2.0 s of turns"
-            " for each in each of 10 processes",
-        ),
-    ],
-)
-def test_what_multiplies_is_said_and_much_is_asked_about(
-    experiment: Experiment, large: bool, said: str
-) -> None:
-    extent = experiments.extent(experiment)
-    assert (extent_text(extent), extent.is_large) == (said, large)
+def test_an_experiment_in_a_line_its_extent_and_what_is_refused_of_it() -> None:
+    lines = []
+    for experiment in EXPERIMENTS:
+        extent = experiments.extent(experiment)
+        asked = "asked about" if extent.is_large else "not asked about"
+        lines += [describe(experiment), f"  {extent_text(extent)}: {asked}"]
+        refused = experiments.refusals(experiment, (*CATALOGUE, op("own", "")))
+        lines += [f"  {one.code} {one.facts}" for one in refused]
+    check_frozen(DOCUMENTS / "experiments.txt", "\n".join(lines) + "\n")
 
 
 def test_a_long_run_is_asked_about_whatever_it_consists_of() -> None:
