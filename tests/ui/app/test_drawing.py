@@ -202,6 +202,8 @@ async def test_every_key_draws_what_a_fresh_draw_gives(
         for place in PLACES[size].split("|"):
             await open_place(pilot, app, place)
             await compare(pilot, place)
+            if place == "4 delete":
+                continue  # what a thread has deleted is drawn when it has
             there = [*app.screen_stack], app.tab
             for key, (node, binding, enabled, _) in app.screen.active_bindings.items():
                 action = binding.action.partition("(")[0]
@@ -212,7 +214,7 @@ async def test_every_key_draws_what_a_fresh_draw_gives(
                     continue
                 pressed.add(action)
                 # What a thread has read meanwhile is drawn as well: a tear comes again.
-                for _ in range(2):
+                for _ in range(5):
                     await uncover(pilot, app, there[0])
                     if ([*app.screen_stack], app.tab) != there:
                         await open_place(pilot, app, place)
