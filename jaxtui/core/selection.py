@@ -412,7 +412,8 @@ def choose(text: str, choices: Sequence[_Text], noun: str) -> _Text:
 
 
 def _unknown(noun: str, typed: str, choices: Sequence[str]) -> SelectionError:
-    near = did_you_mean(typed.lower(), choices)
+    # A device is numbered: the nearest is another one, not a better spelling.
+    near = "" if noun == "device" else did_you_mean(typed.lower(), choices)
     return SelectionError(f'There is no {noun} "{typed}": {_choices(choices)}.{near}')
 
 

@@ -29,11 +29,6 @@ def _listed(key: str, verb: str = "Choose one of") -> Callable[[Facts], str]:
     return lambda facts: f"{verb} {', '.join(facts[key])}."
 
 
-def _unknown_device(facts: Facts) -> str:
-    near = did_you_mean(facts["device"], facts["devices"])
-    return f"There is no device {facts['device']}.{near}"
-
-
 def _functions(facts: Facts) -> str:
     names = facts["functions"]
     if not names:
@@ -135,7 +130,7 @@ WORDS: dict[str, Words] = {
     ),
     "device-unknown": Words(
         "unknown device",
-        _unknown_device,
+        "There is no device {device}.",
         "Choose one of {devices:some}; `jaxtui devices` lists them.",
     ),
     "device-of-other-process": Words(
