@@ -77,7 +77,7 @@ def brief() -> Iterator[None]:
         patch.setattr(experiment, "SPREAD_SHARE", 0.0)
         patch.setattr(turns, "TURN_SECONDS", 0.005)
         patch.setattr(turns, "TURN_SECONDS_AT_MOST", 0.005)
-        defaults = turns.Turns.__init__.__kwdefaults__
+        defaults: Any = turns.Turns.__init__.__kwdefaults__
         patch.setitem(defaults, "warm_up_seconds", 0.02)
         yield
 

@@ -363,7 +363,7 @@ class FakeEngine:
                 if seconds is not None:
                     yield PhaseStarted(index=index, phase=phase)
                     await asyncio.sleep(0)
-                    yield PhaseMeasured(index=index, phase=phase, seconds=seconds)  # type: ignore[arg-type]
+                    yield PhaseMeasured(index=index, phase=phase, seconds=seconds)
         rounds = 12
         for turn in range(rounds):
             for index, case in enumerate(cases):

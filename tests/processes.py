@@ -105,7 +105,7 @@ def ended(
         for file in files:
             file.seek(0)
             texts.append(file.read().decode())
-    return subprocess.CompletedProcess(arguments, code, *texts)
+    return subprocess.CompletedProcess([*map(str, arguments)], code, *texts)
 
 
 def documents(text: str) -> list[Any]:
@@ -274,7 +274,7 @@ class Shell:
             with contextlib.suppress(TypeError):
                 self._stream.feed(piece)
 
-    def until(self, seen: Callable[[], object], what: str) -> None:
+    def until(self, seen: Callable[..., object], what: str) -> None:
         end = time.monotonic() + LIMIT_SECONDS
         while not seen():
             assert time.monotonic() < end, f"{what} never came:\n{self.text}"
@@ -282,7 +282,7 @@ class Shell:
 
     def shows(self, *texts: str) -> None:
         for text in texts:
-            self.until(lambda text=text: text in self.text, repr(text))  # type: ignore[misc]
+            self.until(lambda text=text: text in self.text, repr(text))
 
     def writes(self, text: str) -> None:
         self.until(lambda: text.encode() in self.written, text)

@@ -58,7 +58,7 @@ class Store:
 
 
 def group(
-    processes: int, machines: Sequence[int] = (), said: Callable[..., object] = print
+    processes: int, machines: Sequence[int] = (), said: Callable[..., None] = print
 ) -> tuple[Store, list[Hosts]]:
     """So many processes that have met; all on one machine unless it is said."""
     store: Any = Store(processes)

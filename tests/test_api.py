@@ -22,7 +22,7 @@ import pytest
 import jaxtui
 from jaxtui.core.engine.client import EngineUnavailableError
 from jaxtui.core.history.store import History
-from jaxtui.core.model import HOST, EngineFailed, SelectionError
+from jaxtui.core.model import HOST, CollectiveRates, EngineFailed, SelectionError
 from jaxtui.features.bench.messages import Results
 from jaxtui.measurements import Measurements
 from tests.fake_engine import FakeEngine
@@ -235,6 +235,7 @@ def test_a_collective_runs_over_a_mesh() -> None:
     )
     (measured,) = found
     assert measured.case.device == "cpu:0-3"
+    assert isinstance(measured.collective, CollectiveRates)
     assert measured.collective.participants == 2
     with pytest.raises(SelectionError):
         jaxtui.bench("all_reduce", mesh="2y2", history=False)

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 import pytest
 
 from jaxtui import __main__ as program
-from jaxtui import cli
-from jaxtui.core.engine.process import EngineOptions
+from jaxtui import __version__
+from jaxtui.core.engine.process import EngineOptions, EngineProcess
 from jaxtui.core.signals import Interrupt
-from jaxtui.ui.commands import app, common
+from jaxtui.ui.commands import app
 from jaxtui.ui.commands.common import Common
 
 
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
 def spawned(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """The engines that were started."""
     engines: list[object] = []
-    monkeypatch.setattr(common.EngineProcess, "spawn", engines.append)
+    monkeypatch.setattr(EngineProcess, "spawn", engines.append)
     monkeypatch.delenv("JAXTUI_START_LIMIT", raising=False)
     return engines
 
@@ -60,7 +60,7 @@ def test_what_was_typed_is_read_before_anything_is_started(
         patch.setenv("JAXTUI_START_LIMIT", "inf")
         assert run(patch, "devices") == 64
     assert run(monkeypatch, "--version") == 0
-    assert capsys.readouterr().out == f"jaxtui {cli.__version__}\n"
+    assert capsys.readouterr().out == f"jaxtui {__version__}\n"
     for deaf in ("stdin", "stderr"):  # the app needs a terminal
         assert run(monkeypatch, deaf=deaf) == 3
     monkeypatch.setenv("_JAXTUI_COMPLETE", "bash_source")
@@ -108,7 +108,7 @@ def test_the_app_has_one_engine_whenever_that_was_started(
         opened.append(({**vars(options)}, process))
         return 0
 
-    monkeypatch.setattr(common.EngineProcess, "spawn", spawn)
+    monkeypatch.setattr(EngineProcess, "spawn", spawn)
     monkeypatch.setattr("jaxtui.ui.app.run.run_app", run_app)
     monkeypatch.delenv("JAXTUI_START_LIMIT", raising=False)
     if limit:

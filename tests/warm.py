@@ -346,7 +346,7 @@ def _become(request: Mapping[str, Any], files: list[int]) -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         before = getattr(sys, name)
         number = ("stdin", "stdout", "stderr").index(name)
-        stream = open(  # noqa: SIM115
+        stream: Any = open(  # noqa: SIM115
             number,
             mode,
             encoding=before.encoding,

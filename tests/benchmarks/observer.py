@@ -229,7 +229,8 @@ def watch(pairs: int) -> dict[str, Any]:
         os.close(leader)
         if process.wait() or not report.exists():
             sys.exit(f"the app ended with {process.returncode}: {tail[-2000:]!r}")
-        return json.loads(report.read_text())
+        figures: dict[str, Any] = json.loads(report.read_text())
+        return figures
 
 
 # The counter-example: the plot in the timing process.

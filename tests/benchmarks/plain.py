@@ -19,6 +19,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
@@ -113,7 +114,7 @@ def compare(name: str, pairs: int, seconds: float) -> bool:
     notes: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         for pair in range(pairs):
-            turns = [
+            turns: list[Callable[[], object]] = [
                 lambda: plain.append(run_script(op, size, mode, seconds, folder)),
                 lambda: ours.append(run_jaxtui(op, size, mode, folder, notes)),
             ]

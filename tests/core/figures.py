@@ -81,7 +81,11 @@ def doubted(measured: float = 100e12) -> dict[str, Any]:
     }
 
 
-UNUSED = {"chips": "4 TPU v5e chips", "platform": "cpu", "lacking": "libtpu"}
+UNUSED: dict[str, Any] = {
+    "chips": "4 TPU v5e chips",
+    "platform": "cpu",
+    "lacking": "libtpu",
+}
 
 
 NO_PRODUCT = Remark("no-product", {"dtype": "bfloat16"}, detail="XLA refuses it.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -53,7 +54,7 @@ def codes(found: Comparison) -> list[str]:
     [({"size": 512}, ("size",)), ({"op": "selu", "size": 512}, ("op", "size"))],
 )
 def test_two_works_are_not_comparable(
-    other: dict[str, object], works: tuple[str, ...]
+    other: dict[str, Any], works: tuple[str, ...]
 ) -> None:
     found = compare(side("1", 2.0), side("2", 0.001, **other))
     assert found.answer == "not comparable"
@@ -108,8 +109,10 @@ def test_what_is_known_too_little_of_is_not_called_faster(
     measured = sides[which].measurement
     assert measured.ready is not None
     single = msgspec.structs.replace(measured.ready, rounds=1)
-    changes = {"notes": (BUSY,)} if code == "busy-side" else {"ready": single}
-    measured = msgspec.structs.replace(measured, **changes)  # type: ignore[arg-type]
+    changes: dict[str, Any] = (
+        {"notes": (BUSY,)} if code == "busy-side" else {"ready": single}
+    )
+    measured = msgspec.structs.replace(measured, **changes)
     sides[which] = msgspec.structs.replace(sides[which], measurement=measured)
     found = compare(*sides)
     assert found.answer == "cannot tell"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import tracemalloc
+from typing import Any
 
 import msgspec
 import pexpect
@@ -46,7 +47,7 @@ def build(*ops: SizedOp, **options: object) -> Experiment:
     return experiments.build(ops or (MATMUL,), **{**known, **options})  # type: ignore[arg-type]
 
 
-def matmul(**changes: object) -> Case:
+def matmul(**changes: Any) -> Case:
     return case(**{"op": "matmul", "device": "tpu:0", **changes})
 
 
@@ -138,7 +139,7 @@ def test_cases_come_in_the_order_of_the_lists_and_ops_keep_their_sizes() -> None
         ({"dtypes": ()}, "Nothing is selected"),
     ],
 )
-def test_a_selection_without_a_case_is_refused(options, said) -> None:
+def test_a_selection_without_a_case_is_refused(options: Any, said: str) -> None:
     op = options.pop("ops", MATMUL)
     with pytest.raises(SelectionError, match=said):
         build(op, **options)
@@ -157,7 +158,9 @@ def test_a_selection_without_a_case_is_refused(options, said) -> None:
         ("gpu", 64, 8192, "bfloat16"),
     ],
 )
-def test_the_first_experiment_suits_the_machine(platform, cores, size, dtype) -> None:
+def test_the_first_experiment_suits_the_machine(
+    platform: str, cores: int | None, size: int, dtype: str
+) -> None:
     experiment = first_on(device(f"{platform}:0"), cores=cores)
     assert experiment.cases == (
         matmul(size=size, dtype=dtype, device=f"{platform}:0"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -32,7 +33,9 @@ from tests.records import case, measurement, summary
         (1.1, 2.6, 7, "~2.6 ms"),
     ],
 )
-def test_digits_follow_the_interval(low, median, high, text):
+def test_digits_follow_the_interval(
+    low: float, median: float, high: float, text: str
+) -> None:
     ends = {"ci_low": low / 1e3, "ci_high": high / 1e3}
     assert str(fmt.median(replace(summary(median / 1e3), **ends))) == text
 
@@ -51,7 +54,7 @@ def test_digits_follow_the_interval(low, median, high, text):
         ((3 * 2**20,), "memory", "MiB"),
     ],
 )
-def test_a_common_unit_suits_the_largest(values, quantity, unit):
+def test_a_common_unit_suits_the_largest(values: Any, quantity: Any, unit: str) -> None:
     assert fmt.common(values, quantity).name == unit
 
 
@@ -71,7 +74,9 @@ def test_a_common_unit_suits_the_largest(values, quantity, unit):
         ([512, 16_384, 0], "memory", ["0.500 KiB", "16.0 KiB", "0 KiB"]),
     ],
 )
-def test_figures_that_stand_together_have_one_unit(values, quantity, texts):
+def test_figures_that_stand_together_have_one_unit(
+    values: list[Any], quantity: Any, texts: list[str]
+) -> None:
     cells = [fmt.figure(value, quantity) for value in values]
     assert [*map(fmt.alike(cells), cells)] == texts
 
@@ -80,7 +85,9 @@ def test_figures_that_stand_together_have_one_unit(values, quantity, texts):
     ("low", "high", "text"),
     [(345e-6, 16e-3, "0.345–16.0 ms"), (34.5e-6, 16e-3, "34.5 µs–16.0 ms")],
 )
-def test_the_ends_of_an_interval_share_a_unit_that_suits_both(low, high, text):
+def test_the_ends_of_an_interval_share_a_unit_that_suits_both(
+    low: float, high: float, text: str
+) -> None:
     clock = replace(summary(8e-3, 0.001), ci_low=low, ci_high=high)
     assert str(fmt.ends(clock)) == text
     assert fmt.OwnUnits("s").ends(low, high) == text
@@ -90,12 +97,12 @@ def test_the_ends_of_an_interval_share_a_unit_that_suits_both(low, high, text):
 
 
 @given(st.lists(st.floats(1e-9, 1e3), min_size=1))
-def test_no_time_is_a_small_part_of_its_unit(values):
+def test_no_time_is_a_small_part_of_its_unit(values: Any) -> None:
     write = fmt.alike(cells := [fmt.figure(value) for value in values])
     assert all(float(write(cell).split()[0]) >= 0.00995 for cell in cells)
 
 
-def test_each_quantity_has_a_unit_of_its_own_and_words_stay():
+def test_each_quantity_has_a_unit_of_its_own_and_words_stay() -> None:
     ends = fmt.Figure((0.24e-3, 7.69e-3), "s", fmt.Unit("ms", 1e-3))
     cells = [ends, fmt.figure(92e-5, digits=2), "5 s", fmt.figure(9.05e10, "B/s")]
     assert [*map(fmt.alike(cells), cells)] == [
@@ -106,7 +113,7 @@ def test_each_quantity_has_a_unit_of_its_own_and_words_stay():
     ]
 
 
-def test_what_was_published_is_quoted_to_the_digit():
+def test_what_was_published_is_quoted_to_the_digit() -> None:
     texts = ["0.42 ms", "7.60 µs", "130 µs", "1.61 s"]
     assert [str(fmt.quoted(text)) for text in texts] == texts
     assert [*map(fmt.quoted, ("call 2", "30×", "1.21 GB"))] == [None] * 3
@@ -152,11 +159,11 @@ def test_what_was_published_is_quoted_to_the_digit():
         (partial(fmt.plural, noun="other process"), {2: "2 other processes"}),
     ],
 )
-def test_texts(function, texts):
+def test_texts(function: Any, texts: Any) -> None:
     assert {value: function(value) for value in texts} == texts
 
 
-def test_absent_is_a_dash():
+def test_absent_is_a_dash() -> None:
     quantities = (fmt.seconds, fmt.rate, fmt.bytes_text, fmt.bytes_used)
     others = (fmt.median, fmt.size, fmt.percent, fmt.error, fmt.ratio, fmt.count)
     for function in (*quantities, *others, fmt.duration, fmt.Unit("s", 1.0).text):
@@ -166,13 +173,13 @@ def test_absent_is_a_dash():
 @example(1.795e308)
 @example(5e-324)
 @given(st.floats())
-def test_any_time_has_a_text(value):
+def test_any_time_has_a_text(value: Any) -> None:
     for function in (fmt.seconds, fmt.rate, fmt.tick_seconds, fmt.ratio, fmt.error):
         assert function(value)
 
 
 @given(st.floats(1e-9, 1e4))
-def test_three_digits_are_right(value):
+def test_three_digits_are_right(value: Any) -> None:
     number, unit = fmt.seconds(value).split()
     factor = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1.0}[unit]
     assert float(number) * factor == pytest.approx(value, rel=0.00501)

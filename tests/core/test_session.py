@@ -69,12 +69,12 @@ class Steps:
         return replace(self, end=why.code)
 
 
-Opened = tuple[FakeEngine, Session[State]]
+Opened = tuple[Any, Session[State]]
 
 
 @pytest.fixture
 async def opened() -> AsyncIterator[Opened]:
-    engine = FakeEngine()
+    engine: Any = FakeEngine()
     engine.answer_others(lambda work: (RunStarted(), finished()))
     async with following(Session(engine, EMPTY)) as session:
         await session.ready()
@@ -122,16 +122,17 @@ def timed(engine: FakeEngine, *seconds: float | str) -> None:
     engine.answer = answer
 
 
-def later(engine: FakeEngine, act: Callable[[], Awaitable[object]], runs: int) -> None:
+def later(engine: Any, act: Callable[[], Awaitable[object]], runs: int) -> None:
     """Let this come before its runs, but for the first ones."""
     run = engine.run
 
     async def late(work: Work) -> int | None:
         if len(engine.works) >= runs:
             await act()
-        return await run(work)
+        number: int | None = await run(work)
+        return number
 
-    engine.run = late  # type: ignore[method-assign]
+    engine.run = late
 
 
 def held_up(engine: FakeEngine, runs: int = 0) -> tuple[asyncio.Event, asyncio.Event]:
@@ -261,7 +262,8 @@ async def test_one_that_is_cancelled_is_stopped(opened: Opened) -> None:
     with pytest.raises(asyncio.CancelledError):
         await playing
     # The run that was cut short is over as well, for the history too.
-    assert session.state.series["lesson"].end == "stopped"  # type: ignore[union-attr]
+    series: Any = session.state.series["lesson"]
+    assert series.end == "stopped"
     assert session.state.job is None
 
 
@@ -275,7 +277,7 @@ async def test_an_engine_that_ends_leaves_nobody_waiting(opened: Opened) -> None
 
 
 async def test_what_an_observer_raises_reaches_whoever_waits() -> None:
-    engine = FakeEngine(opening=up()[:1])
+    engine: Any = FakeEngine(opening=up()[:1])
     session = Session(engine, EMPTY)
 
     def observe(event: Event) -> None:
@@ -317,7 +319,7 @@ async def test_after_one_that_hung_over_our_own_work_nothing_is_run(
     dying(engine, "b")
     answer = engine.answer
     died = EngineDied(returncode=-9, remark=hung)
-    engine.answer = lambda work: [died, *answer(work)]  # type: ignore[misc]
+    engine.answer = lambda work: [died, *answer(work)]
     with pytest.raises(EngineUnavailableError) as caught:
         await session.run(Experiment(cases=CASES))
     assert (caught.value.remark, len(engine.works)) == (hung, 1)

@@ -164,6 +164,7 @@ def test_a_run_goes_from_waiting_to_done() -> None:
     begun = (CaseStarted(index=0, case=JIT), PhaseStarted(index=0, phase="compile"))
     state = after(*begun, state=running, run=1)
     assert (state.engine, state.busy) == ("running", True)
+    assert state.run
     assert state.run.cases[0].doing == "compile"
     state = after(
         PhaseMeasured(index=0, phase="compile", seconds=0.3),
@@ -174,6 +175,7 @@ def test_a_run_goes_from_waiting_to_done() -> None:
         state=state,
         run=1,
     )
+    assert state.run
     done, failed = state.run.cases
     assert (done.status, done.measurement) == ("done", measurement(JIT))
     assert len(done.ready.points) == len(done.dispatch.points) == 7
@@ -241,7 +243,9 @@ def test_a_work_has_a_job_which_ends_with_its_engine(
     ended = RunFinished(outcome="crashed", elapsed_seconds=3.0)
     state = begin_run(EMPTY, 1, purpose, work)
     assert state.jobs[purpose].share == 0.0
-    state = after(started, progress, *filter(None, [arrived]), state=state, run=1)
+    state = after(
+        started, progress, *([arrived] if arrived else []), state=state, run=1
+    )
     assert (state.engine, state.busy, state.purpose) == ("running", True, purpose)
     job = state.jobs[purpose]
     assert (job.elapsed_seconds, job.remaining_seconds, job.doing) == (1.0, 4.0, "this")
@@ -249,11 +253,12 @@ def test_a_work_has_a_job_which_ends_with_its_engine(
     assert bool(job.seen or job.result) == bool(arrived)
     state = after(Logged(line="its last words"), DIED, state=state)
     state = after(failed, state=state, run=1)
-    assert state.jobs[purpose].failed.remark.detail == "its last words" * (
-        purpose == "check"
-    )
+    failed_now = state.jobs[purpose].failed
+    assert failed_now
+    assert failed_now.remark.detail == "its last words" * (purpose == "check")
     state = after(ended, state=state, run=1)
     job = state.jobs[purpose]
+    assert job.failed
     assert (job.failed.remark, job.printed) == (told("It broke."), ("its last words",))
     assert (job.outcome, job.elapsed_seconds, state.job) == ("crashed", 3.0, None)
 
@@ -297,12 +302,15 @@ def test_what_had_arrived_stays_when_the_engine_dies(gone: bool) -> None:
     state = after(sampled(0, JIT, 0), compiling, state=began(JIT, NUMPY), run=1)
     state = after(died, state=state)
     assert (state.engine, state.message) == ("released", died.remark)
+    assert state.run
     assert state.run.cases[0].ready.points
     finished = RunFinished(outcome="crashed", elapsed_seconds=3.0)
     state = after(finished, state=state, run=1)
     # A host that is gone is named after the run, too.
     assert (state.message == died.remark) is gone
+    assert state.run
     first, second = state.run.cases
+    assert first.measurement
     assert first.measurement.stopped == "crashed"
     assert (first.status, bench.status(second)) == ("done", "not run")
 
@@ -331,7 +339,9 @@ def test_a_message_ends_with_what_it_is_about(topic: Topic, ends: set[str]) -> N
 
 def test_the_selected_case_is_the_first_that_jax_runs() -> None:
     state = began(NUMPY, JIT)
-    assert state.case.case == JIT
-    assert replace(state, picked=(1, 0)).case.case == NUMPY
+    picked = replace(state, picked=(1, 0)).case
+    assert state.case
+    assert picked
+    assert (state.case.case, picked.case) == (JIT, NUMPY)
     # Of another run nothing is picked yet.
     assert replace(state, picked=(7, 0)).case == state.case

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import statistics
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -113,7 +114,8 @@ def test_a_ratio_is_that_of_rounds_which_both_took() -> None:
 
 def test_the_ratio_of_two_that_took_no_turns_is_as_wide_as_both_allow() -> None:
     one, other = Interval(1.0, 2.0, 4.0, 0.99), Interval(3.0, 6.0, 8.0, 0.98)
-    alone = Interval(0.75, 3.0, 8.0, pytest.approx(0.97))
+    confidence: Any = pytest.approx(0.97)
+    alone = Interval(0.75, 3.0, 8.0, confidence)
     assert stats.ratio(other, one) == alone
     assert stats.ratio(other, one, ((1.0,) * 5, (2.0,) * 5)) == alone
     assert stats.ratio(other, Interval(0.0, 1.0, 1.0)) is None

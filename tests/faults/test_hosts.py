@@ -288,8 +288,8 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
             for group in (dies, waits):
                 group.start(f"{process}", *limit, process=process, count=3)
         wait_until(lambda: dies.err("0") and waits.err("0"), "a word of who waits")
-        for process in waits.processes.values():
-            process.send_signal(signal.SIGINT)
+        for waiting in waits.processes.values():
+            waiting.send_signal(signal.SIGINT)
         (engine,) = children(dies.processes["1"].pid)
         os.kill(engine, signal.SIGKILL)
         dies.start("2", *limit, process=2, count=3)
@@ -308,8 +308,8 @@ def test_who_does_not_come_or_does_not_fit_is_named(tmp_path: Path) -> None:
         assert "node9" in nobody.err("0")
         assert "process 1 (" not in dies.err("0")
         assert re.search("rocess(es)? 1.* did not join", dies.err("0"))
-        for process in ("0", "1"):
-            assert "0.0.7" in versions.err(process)
+        assert "0.0.7" in versions.err("0")
+        assert "0.0.7" in versions.err("1")
 
 
 ATTACK = """\

@@ -128,7 +128,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("measured")
     (folder / NAME).write_text(FUNCTION)
     exports = (f"--export=out{ending}" for ending in ENDINGS)
-    done = jaxtui(*(folder, "bench", f"{NAME}:step", "--budget=1", *exports))
+    options = (f"{NAME}:step", "--budget=1", *exports)
+    done = jaxtui(folder, "bench", *options)
     assert done.returncode == 0, done.stderr
     assert r"\x1b]52;c;cHduZWQ=\x07\u202e" in done.stdout
     found = json.loads((folder / "out.json").read_text())

@@ -58,7 +58,7 @@ print(made.to_json())
 """
 
 
-def run(*command: str, **variables: str) -> tuple[int, str, str]:
+def run(*command: str, **variables: Any) -> tuple[int, str, str]:
     """Exit status, stdout and stderr of a Python process with these variables."""
     variables = {"JAX_NUM_CPU_DEVICES": "1", **variables}
     if command[:2] == ("-m", "jaxtui"):  # its engine is a process all the same

@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,14 +19,16 @@ def shell(
     command: str, before: str = "", **options: int
 ) -> subprocess.CompletedProcess[str]:
     """``jaxtui`` with these arguments and redirections."""
-    return subprocess.run(
+    streams: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    done: subprocess.CompletedProcess[str] = subprocess.run(
         f"{before}{shlex.join(PROGRAM)} {command}",
         shell=True,
         text=True,
         stdin=subprocess.DEVNULL,
         timeout=LIMIT_SECONDS,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+        **streams,
     )
+    return done
 
 
 def assert_says_so(done: subprocess.CompletedProcess[str], why: str) -> None:

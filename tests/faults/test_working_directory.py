@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -65,7 +66,7 @@ def output(process: subprocess.Popen[str]) -> str:
     return out
 
 
-def test_nothing_of_the_working_directory_runs(start, tmp_path) -> None:
+def test_nothing_of_the_working_directory_runs(start: Any, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import neighbour\ndef step(x): return neighbour.twice(x)\n"
     )
@@ -88,7 +89,7 @@ def test_nothing_of_the_working_directory_runs(start, tmp_path) -> None:
     assert not marker.exists(), marker.read_text()
 
 
-def test_a_deleted_directory_is_no_obstacle(start, tmp_path) -> None:
+def test_a_deleted_directory_is_no_obstacle(start: Any, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     assert "cpu:0" in output(start("devices", cwd=gone, before=f"rmdir {gone}"))

@@ -167,13 +167,15 @@ sys.modules["fake_time"] = sys.modules[__name__]
 time.perf_counter_ns = time.monotonic_ns = lambda: WORLD.now
 time.perf_counter = time.monotonic = lambda: WORLD.now / S
 time.process_time = lambda: 0.0
-time.sleep = WORLD.sleep
-resource.getrusage = lambda _: SimpleNamespace(ru_minflt=0, ru_majflt=0)  # type: ignore[assignment,misc]
+sleeping: Any = time
+sleeping.sleep = WORLD.sleep
+usage: Any = resource
+usage.getrusage = lambda _: SimpleNamespace(ru_minflt=0, ru_majflt=0)
 
 import jax  # noqa: E402
 
 real_jit, leaves = jax.jit, jax.tree.leaves
-real_array = type(jax.numpy.zeros(1))
+real_array: Any = type(jax.numpy.zeros(1))
 real_wait, real_read = real_array.block_until_ready, Path.read_text
 
 

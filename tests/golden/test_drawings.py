@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from jaxtui.features.check import report as checks
 from jaxtui.features.check.judge import judge
 from jaxtui.features.check.measure import present
+from jaxtui.features.check.report import OUTCOME as CHECK
 from jaxtui.features.devices import load
 from jaxtui.features.devices.report import explain
 from jaxtui.features.history import report as history
@@ -55,7 +57,7 @@ def test_checks() -> None:
     told, devices = [], of_checks.DEVICES
     for name, exam in of_checks.EXAMS.items():
         document, report = of_checks.document(exam), of_checks.build(exam)
-        code = of_checks.OUTCOME.code
+        code = CHECK.code
         assert code
         told += [f"# {name}: {report.title}, exit code {code(document)}"]
         told += [terminal(report, 80), "with styles:"]
@@ -93,7 +95,7 @@ def test_who_is_blamed_and_who_gets_another_turn() -> None:
         faults, skipped = (
             of_exam.numbers_of(exam, kind) for kind in ("fault", "skipped")
         )
-        check = exam.next_work
+        check: Any = exam.next_work
         left = f"{check.test} on {', '.join(check.devices)}" if check else exam.outcome
         told += [script, f"    faults: {faults}", f"    skipped: {skipped}"]
         told.append(f"    then {left}, {len(exam.readings)} readings")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec.structs import replace
 
 from jaxtui.core.state import State
@@ -86,7 +88,7 @@ def test_views_and_words_where_there_is_no_picture() -> None:
         lines.append(f"# {name}")
         for view, metric in VIEWS.items():
             state, index = State(jobs={"bench": run}), len(run.cases) > 1
-            kind = "sweep" if metric else view
+            kind: Any = "sweep" if metric else view
             title, picture, why = views.plot(state, index, kind, COLORS, **metric)
             drawn = "a picture" if picture else why.replace("\n\n", "\n    ")
             lines.append(f"{view}: {title}\n    {drawn}")
@@ -166,6 +168,7 @@ def test_rooflines() -> None:
     for name, state in UNDER.items():
         told = replace(roofline_report(result(state, True), state), picture=None)
         lines += [f"# {name}", told.title, terminal(told, 88), "selected:"]
+        assert state.run
         for index in range(len(state.run.cases)):
             notes = statements(state, index)
             lines += [f"  {x.remark.code}: {x.remark.text} {x.about}" for x in notes]

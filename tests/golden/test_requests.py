@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ MANY = ",".join(map(str, range(100, 160)))
 PLURALS = ("sizes", "dtypes", "devices", "modes")
 """Accepted, and not in the help."""
 
-ENGINES = {
+ENGINES: dict[str, Callable[..., FakeEngine]] = {
     "two CPUs": lambda: FakeEngine(complete),
     "the first case fails": lambda: FakeEngine(one_fails),
     "one CPU": lambda: FakeEngine(complete, ops=SPREAD, devices=cpu_devices(1)),
@@ -109,7 +109,7 @@ def asked(struct: Any) -> str:
 
 def lines_of(work: Any) -> Iterator[str]:
     yield f"  {type(work).__name__} {asked(work)}".rstrip()
-    cases = getattr(work, "cases", ())
+    cases: tuple[Any, ...] = getattr(work, "cases", ())
     for case in cases[:12]:
         yield f"    {asked(case)}"
     if len(cases) > 12:

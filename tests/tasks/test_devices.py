@@ -117,7 +117,7 @@ def test_host(monkeypatch: pytest.MonkeyPatch) -> None:
     facts = host.host()
     assert facts.jax == jax.__version__
     assert facts.jaxlib
-    assert "\n" not in facts.platform_version
+    assert "\n" not in (facts.platform_version or "")
     assert facts.environment["OMP_NUM_THREADS"] == "2"
     assert facts.environment["JAX_PLATFORMS"] == "cpu"
     assert "HOME_MADE_SECRET" not in facts.environment

@@ -218,7 +218,7 @@ def test_integers_of_a_scan_wrap_around() -> None:
 def test_an_eager_scan_compiles_its_body_once() -> None:
     compiled: list[str] = []
 
-    def listen(event: str, _: float, **__: str | int) -> None:
+    def listen(event: str, duration_secs: float, **__: str | int) -> None:
         compiled.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(listen)

@@ -62,7 +62,7 @@ def test_decisions_are_forgotten_once_all_have_read_them() -> None:
         nonlocal most
         values = []
         for number in range(5 * CLEAR_STEPS):
-            values.append(pace.decide(lambda number=number: number, int))  # type: ignore[misc]
+            values.append(pace.decide(partial(int, number), int))
             most = max(most, len(pace._store.values))  # type: ignore[attr-defined]
         return values
 

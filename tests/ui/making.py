@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from msgspec.structs import replace
 
@@ -51,7 +53,7 @@ def run_of(*cases: CaseState) -> Job:
     return Job(number=1, cases=cases)
 
 
-def over_sizes(*cases: Case, **changes: object) -> Job:
+def over_sizes(*cases: Case, **changes: Any) -> Job:
     return run_of(
         *(done(at_size(one, size), **changes) for size in SIZES for one in cases)
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from jaxtui.ui.text import Line, device_at, plain
 SIZES = [(36, 10), (78, 9), (48, 30)]
 
 
-def cpus(count: int, **options) -> list[Device]:
+def cpus(count: int, **options: Any) -> list[Device]:
     return [
         Device(id=i, platform="cpu", device_kind="cpu", process_index=0, **options)
         for i in range(count)
@@ -40,12 +41,12 @@ def text(lines: list[Line]) -> str:
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_device_is_drawn_within_the_size_where_its_coords_say(name):
+def test_every_device_is_drawn_within_the_size_where_its_coords_say(name: Any) -> None:
     found = devices(name)
     # Moving the selection moves nothing.
     maps = [
-        render(layout(found), 36, 10, selected and selected.name)
-        for selected in (None, *found[:: max(1, len(found) // 8)])
+        render(layout(found), 36, 10, selected)
+        for selected in (None, *(x.name for x in found[:: max(1, len(found) // 8)]))
     ]
     assert len({tuple(spots(lines).items()) for lines in maps}) == 1
     for width, height in SIZES:
@@ -53,12 +54,12 @@ def test_every_device_is_drawn_within_the_size_where_its_coords_say(name):
         assert max(len(plain(line)) for line in lines) <= width
         where = spots(lines)
         assert set(where) == {device.name for device in found}
-        planes: dict[tuple, list[Device]] = {}
+        planes: dict[Any, list[Device]] = {}
         for device in found:
-            plane = device.slice_index, device.place[2]
-            planes.setdefault(plane, []).append(device)
+            planes.setdefault((device.slice_index, device.place[2]), []).append(device)
         for plane in planes.values():
-            rows, columns = {}, {}
+            rows: dict[Any, set[int]] = {}
+            columns: dict[Any, set[int]] = {}
             for device in plane:
                 row, column = where[device.name]
                 x, y, _ = device.place
@@ -84,7 +85,7 @@ def test_every_device_is_drawn_within_the_size_where_its_coords_say(name):
 
 
 @pytest.mark.parametrize("name", names())
-def test_clicks_axes_and_colours(name):
+def test_clicks_axes_and_colours(name: Any) -> None:
     found = devices(name)
     lines = render(layout(found), 48, 30)
     for device, (y, x) in spots(lines).items():
@@ -127,7 +128,7 @@ DRAWN = {
 }
 
 
-def test_a_crowded_map_grows_downwards_only():
+def test_a_crowded_map_grows_downwards_only() -> None:
     found = [
         Device(
             id=i,
@@ -150,11 +151,12 @@ WAYS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 @pytest.mark.parametrize("name", names())
-def test_arrows_go_to_the_device_that_is_drawn_there(name):
+def test_arrows_go_to_the_device_that_is_drawn_there(name: Any) -> None:
     first, *_ = found = devices(name)
     for width in (36, 60):
         lines = render(layout(found), width, 30, first.name)
-        where, ways = spots(lines), {}
+        where = spots(lines)
+        ways: dict[str, set[Any]] = {}
         for device, (y, x) in where.items():
             ways[device] = set()
             for across, down in WAYS:
@@ -178,7 +180,7 @@ def test_arrows_go_to_the_device_that_is_drawn_there(name):
         assert reached == {*ways}
 
 
-def test_from_one_plane_to_the_next():
+def test_from_one_plane_to_the_next() -> None:
     lines = render(layout(devices("v4-32")), 60, 30, "tpu:0")
     places = {device.name: device.place for device in devices("v4-32")}
     name, order = "tpu:0", []
@@ -190,7 +192,7 @@ def test_from_one_plane_to_the_next():
     assert neighbour(lines, "tpu:99", 1, 0) == "tpu:99"
 
 
-def test_chips_are_large_where_there_is_room_for_all_of_them():
+def test_chips_are_large_where_there_is_room_for_all_of_them() -> None:
     for name in ("v5litepod-16", "2x-v5litepod-8"):
         drawn = layout(devices(name))
         first = drawn.devices[0].name

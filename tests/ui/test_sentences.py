@@ -10,6 +10,7 @@ the system, and ``ValueError`` and its like, which only a programmer sees.
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,8 @@ def sentences(source: str) -> list[tuple[int, str]]:
     """The line and the text of each sentence of a module."""
     tree = ast.parse(source)
     skipped: set[int] = set()
-    for node in ast.walk(tree):
+    nodes: list[Any] = [*ast.walk(tree)]
+    for node in nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             skipped.add(id(node.value))  # a docstring, of an attribute too
         name = None
@@ -75,7 +77,7 @@ def sentences(source: str) -> list[tuple[int, str]]:
             skipped.update(map(id, node.values))
     return [
         (node.lineno, text)
-        for node in ast.walk(tree)
+        for node in nodes
         if id(node) not in skipped
         and (text := read(node))
         and any(map(is_ours, WORDS.findall(text)))
@@ -93,7 +95,8 @@ def read(node: ast.AST) -> str:
 
 
 def is_ours(words: str) -> bool:
-    return sum(word != PUT_IN for word in re.findall(WORD, words)) >= 3
+    found: list[str] = re.findall(WORD, words)
+    return sum(word != PUT_IN for word in found) >= 3
 
 
 def is_code(text: str) -> bool:
@@ -117,11 +120,11 @@ def modules() -> list[str]:
 
 
 @pytest.mark.parametrize("module", modules())
-def test_has_no_sentence(module):
+def test_has_no_sentence(module: Any) -> None:
     assert not sentences((HOUSE / module).read_text())
 
 
-def test_sentences_are_seen():
+def test_sentences_are_seen() -> None:
     source = (
         'x = "The host blocks until it is done."\n'
         'y = f"Only {n} of them fit in."\n'

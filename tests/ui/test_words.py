@@ -4,14 +4,15 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 import jaxtui
-from jaxtui import cli
 from jaxtui.core.model import Remark
 from jaxtui.core.wording import Words, written
+from jaxtui.registry import COMMANDS
 from jaxtui.ui import documents as document
 from jaxtui.ui import words
 
@@ -48,11 +49,11 @@ def codes() -> set[str]:
     return found
 
 
-def test_every_code_has_words():
+def test_every_code_has_words() -> None:
     assert codes() - words.TABLE.keys() == set()
 
 
-def test_no_words_are_left_over():
+def test_no_words_are_left_over() -> None:
     texts = {
         node.value
         for path in HOUSE.rglob("*.py")
@@ -63,14 +64,14 @@ def test_no_words_are_left_over():
     assert words.TABLE.keys() - texts == set()
 
 
-def test_the_commands_that_words_name_are_there():
+def test_the_commands_that_words_name_are_there() -> None:
     words_of = "".join(path.read_text() for path in HOUSE.rglob("*words.py"))
     named = set(re.findall(r"`jaxtui ([a-z]+)", words_of))
     assert "bench" in named
-    assert named <= {*cli.COMMANDS}
+    assert named <= {*COMMANDS}
 
 
-def test_a_document_has_the_words(monkeypatch):
+def test_a_document_has_the_words(monkeypatch: pytest.MonkeyPatch) -> None:
     late = Words("late", "{seconds} s late.", "Wait.")
     monkeypatch.setitem(words.TABLE, "late", late)
     remark = Remark("late", {"seconds": 2})
@@ -89,7 +90,7 @@ def test_a_document_has_the_words(monkeypatch):
     assert words.text(read) == "2 s late. Wait."
 
 
-def test_a_code_that_is_not_known_says_its_original_text():
+def test_a_code_that_is_not_known_says_its_original_text() -> None:
     assert words.text(Remark("later", detail="XLA says so.")) == "XLA says so."
     assert words.label(Remark("later")) == "later"
 
@@ -98,7 +99,7 @@ SHARED = "bench history profile program timeline"
 """The features whose words the app and the commands show alike."""
 
 
-def test_no_text_of_the_app_names_an_option_of_a_command():
+def test_no_text_of_the_app_names_an_option_of_a_command() -> None:
     named = [
         (path.name, node.value)
         for path in (HOUSE / "features").glob("*/words.py")
@@ -123,7 +124,13 @@ def test_no_text_of_the_app_names_an_option_of_a_command():
         ("No: {error:.}", "No: gone."),
     ],
 )
-def test_units_of_a_template(template, text):
-    facts = {"call": 1.17e-5, "half": 0.5, "bytes": 1024, "rate": 2e9, "odd": 1234.5}
+def test_units_of_a_template(template: str, text: str) -> None:
+    facts: dict[str, Any] = {
+        "call": 1.17e-5,
+        "half": 0.5,
+        "bytes": 1024,
+        "rate": 2e9,
+        "odd": 1234.5,
+    }
     facts |= {"n": 1, "m": 2, "names": ("a", "b"), "name": "x", "error": "gone."}
     assert written(template, facts) == text

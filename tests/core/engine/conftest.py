@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -55,9 +56,12 @@ Opener = Callable[..., Awaitable[Watched]]
 
 @pytest.fixture
 def fake_options() -> Callable[..., EngineOptions]:
-    def options(**changes: object) -> EngineOptions:
+    def options(**changes: Any) -> EngineOptions:
         environment = {"PYTHONPATH": str(ROOT), **changes.pop("environment", {})}
-        settings = {"command": tuple(FAKE_PYTHON.split()), "grace_seconds": 1.0}
+        settings: dict[str, Any] = {
+            "command": tuple(FAKE_PYTHON.split()),
+            "grace_seconds": 1.0,
+        }
         return EngineOptions(**{**settings, **changes, "environment": environment})
 
     return options

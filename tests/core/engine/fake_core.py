@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Any, Literal
 
 from jaxtui.core.engine.core import CannotServeError
 from jaxtui.core.engine.server import main
@@ -98,7 +99,7 @@ class FakeCore:
             stuck()
         return Noticed(findings=(), hardware="2 chips TPU fake")
 
-    def compare(self, devices):
+    def compare(self, devices: Any) -> tuple[Any, ...]:
         return ()
 
     def load(self) -> tuple[OpInfo, ...]:
@@ -106,13 +107,13 @@ class FakeCore:
 
     launched = False
 
-    def join(self, say):
+    def join(self, say: Any) -> None:
         pass
 
-    def leave(self):
+    def leave(self) -> bool:
         return False
 
-    def agree(self, work):
+    def agree(self, work: Any) -> None:
         return None
 
     def start(self) -> tuple[tuple[Host, ...], tuple[Device, ...]]:
@@ -162,7 +163,8 @@ class FakeCore:
 def end(cases: tuple[Case, ...], turn: int, stopped: Stopped) -> Iterator[RunEvent]:
     for index, case in enumerate(cases):
         yield CaseMeasured(index=index, measurement=measurement(case, turn, stopped))
-    outcome = "cancelled" if stopped == "cancelled" else "complete"
+    cancelled = stopped == "cancelled"
+    outcome: Literal["cancelled", "complete"] = "cancelled" if cancelled else "complete"
     yield RunFinished(outcome=outcome, elapsed_seconds=1.0)
 
 
@@ -191,4 +193,5 @@ def measurement(case: Case, turn: int, stopped: Stopped | None) -> Measurement:
 if __name__ == "__main__":
     # In the place of --python, what the interpreter would be given comes first.
     arguments = sys.argv[sys.argv.index("--requests") :]
-    sys.exit(main(arguments, core=FakeCore()))
+    core: Any = FakeCore()
+    sys.exit(main(arguments, core=core))

@@ -44,8 +44,10 @@ class FaultyCore(Core):
 
 
 def plant() -> None:
-    from jaxtui.features.bench.measure import rates
+    from jaxtui.features.bench.measure import rates as module
     from jaxtui.features.check.measure import rates as tests
+
+    rates: Any = module
 
     # The last cache of a host may be huge, and its memory slow.
     rates.last_cache_bytes = lambda: 2**20
@@ -54,7 +56,7 @@ def plant() -> None:
     compiled = rates.compile_case
 
     def faulty(case: Any, device: Any, **options: Any) -> Callable[..., Any]:
-        call = compiled(case, device, **options)
+        call: Callable[..., Any] = compiled(case, device, **options)
         if (planted := PLANTED.get(f"{device.platform}:{device.id}")) is None:
             return call
         kind, *only = planted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from jaxtui.core.engine.active import ActiveRun
@@ -16,6 +18,8 @@ from jaxtui.core.model import (
     Inspection,
     Loop,
     PhaseStarted,
+    RunFinished,
+    WorkFailed,
 )
 from jaxtui.features.check.exam import limit_seconds
 from tests.records import told
@@ -24,15 +28,17 @@ SELU = Case(op="selu", size=8, dtype="float32", device="cpu:0", mode="jit")
 OWN = Case(op="/p/mine.py:f", size=0, dtype="", device="cpu:0", mode="jit")
 SHORT, LONG = 3.0 + PATIENCE_SECONDS, 3.0 + WORK_SECONDS
 CHECK = Check(test="compute", devices=("cpu:0",), budget_seconds=3.0)
-CRASH = {"signal": "SIGABRT"}
+CRASH: dict[str, Any] = {"signal": "SIGABRT"}
 
 
 @pytest.fixture
-def run(experiment):
+def run(experiment: Any) -> Any:
     return ActiveRun(7, experiment("a", "b", "c", budget=10.0))
 
 
-def test_a_death_ends_the_case_whose_turn_it_was_or_the_first_that_is_left(run):
+def test_a_death_ends_the_case_whose_turn_it_was_or_the_first_that_is_left(
+    run: Any,
+) -> None:
     run.observe(CaseStarted(index=1, case=run.work.cases[1]))
     case, finished = run.died(CRASH)
     remark = case.failure.remark
@@ -49,7 +55,9 @@ def test_a_death_ends_the_case_whose_turn_it_was_or_the_first_that_is_left(run):
         (0, True, [], "cancelled"),
     ],
 )
-def test_a_death_between_two_cases(run, ended, stopping, charged, outcome):
+def test_a_death_between_two_cases(
+    run: Any, ended: int, stopping: bool, charged: list[int], outcome: str
+) -> None:
     run.stopping = stopping
     for index, case in enumerate(run.work.cases[:ended]):
         run.observe(CaseStarted(index=index, case=case))
@@ -60,8 +68,10 @@ def test_a_death_between_two_cases(run, ended, stopping, charged, outcome):
     assert finished.outcome == outcome
 
 
-def test_a_work_without_cases_fails():
+def test_a_work_without_cases_fails() -> None:
     failed, finished = ActiveRun(2, Loop(case=SELU)).died(CRASH)
+    assert isinstance(failed, WorkFailed)
+    assert isinstance(finished, RunFinished)
     assert failed.remark.code == "engine-died"
     assert finished.outcome == "crashed"
 
@@ -83,21 +93,22 @@ def test_a_work_without_cases_fails():
     ],
 )
 def test_every_work_has_a_limit_and_code_that_runs_in_circles_a_near_one(
-    work, foreign, phase, idle, working
-):
+    work: Any, foreign: bool, phase: str, idle: Any, working: Any
+) -> None:
     run = ActiveRun(1, work)
     run.observe(PhaseStarted(index=0, phase=phase))
     assert (run.foreign, run.limits) == (foreign, (idle, working))
 
 
-def test_what_hung_is_told_with_its_phase():
+def test_what_hung_is_told_with_its_phase() -> None:
     loop = ActiveRun(1, Loop(case=OWN, budget_seconds=3.0))
     loop.observe(PhaseStarted(index=0, phase="trace"))
     loop.give_up(63.0)
     (failed, _) = loop.died(CRASH)
+    assert isinstance(failed, WorkFailed)
     assert failed.remark.code == "overdue"
     assert failed.remark.facts == {"seconds": 63.0, "phase": "trace", "work": "loop"}
 
 
-def test_an_examination_leaves_out_a_device_before_its_engine_is_given_up():
+def test_an_examination_leaves_out_a_device_before_its_engine_is_given_up() -> None:
     assert limit_seconds(CHECK) < ActiveRun(1, CHECK).limits.idle

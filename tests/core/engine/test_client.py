@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from typing import Any
 
 import msgspec
 import pytest
@@ -33,11 +34,13 @@ from jaxtui.core.model import (
 from tests.processes import LIMIT_SECONDS, alive
 
 
-def in_turn(event):
+def in_turn(event: Any) -> Any:
     return isinstance(event, PhaseStarted) and event.phase == "turn"
 
 
-async def test_one_engine_serves_run_after_run(open_engine, experiment):
+async def test_one_engine_serves_run_after_run(
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine(grace_seconds=600.0)
     await engine.stop()  # there is no run: nothing happens
     hello = await engine.until(Hello)
@@ -66,7 +69,7 @@ async def test_one_engine_serves_run_after_run(open_engine, experiment):
     assert {seen.generation for seen in engine.seen} == {1}
 
 
-async def test_plans_and_memory_are_told(open_engine, experiment):
+async def test_plans_and_memory_are_told(open_engine: Any, experiment: Any) -> None:
     engine = await open_engine()
     first = experiment("quick", "quick")
     plans = await asyncio.gather(
@@ -86,8 +89,8 @@ async def test_plans_and_memory_are_told(open_engine, experiment):
 
 
 async def test_a_fault_of_the_core_ends_the_run_but_not_the_engine(
-    open_engine, experiment
-):
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine()
     await engine.run(experiment("quick", ("fail", 2), "quick"))
     assert (await engine.until(RunFinished)).outcome == "crashed"
@@ -110,7 +113,9 @@ async def test_a_fault_of_the_core_ends_the_run_but_not_the_engine(
     assert engine.client.generation == 1
 
 
-async def test_a_stuck_run_is_killed_and_cancelled(open_engine, experiment):
+async def test_a_stuck_run_is_killed_and_cancelled(
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine(grace_seconds=0.2)
     pid = await engine.pid()
     await engine.run(experiment("quick", ("stuck", 2)))
@@ -129,8 +134,8 @@ async def test_a_stuck_run_is_killed_and_cancelled(open_engine, experiment):
 
 
 async def test_an_engine_that_dies_while_it_is_stopped_ends_the_run_cancelled(
-    open_engine, experiment
-):
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine(grace_seconds=60.0)
     pid = await engine.pid()
     await engine.run(experiment(("stuck", 1), "quick"))
@@ -144,8 +149,8 @@ async def test_an_engine_that_dies_while_it_is_stopped_ends_the_run_cancelled(
 
 
 async def test_a_death_ends_the_case_it_was_at_and_the_next_run_has_a_new_engine(
-    open_engine, experiment
-):
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine()
     pid = await engine.pid()
     await engine.run(experiment("quick", ("stuck", 2), "quick"))
@@ -167,8 +172,8 @@ async def test_a_death_ends_the_case_it_was_at_and_the_next_run_has_a_new_engine
 
 
 async def test_an_engine_that_dies_idle_is_followed_when_there_is_work(
-    open_engine, experiment
-):
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine()
     pid = await engine.pid()
     await engine.until(Ready)
@@ -181,7 +186,9 @@ async def test_an_engine_that_dies_idle_is_followed_when_there_is_work(
 
 
 @pytest.mark.parametrize("asked", ["run", "plan"])
-async def test_one_that_hangs_is_ended(open_engine, experiment, monkeypatch, asked):
+async def test_one_that_hangs_is_ended(
+    open_engine: Any, experiment: Any, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
     engine = await open_engine()
     pid = await engine.pid()
     await engine.until(Ready)
@@ -212,8 +219,8 @@ async def test_one_that_hangs_is_ended(open_engine, experiment, monkeypatch, ask
 
 
 async def test_one_that_no_signal_ends_is_left_behind(
-    open_engine, experiment, monkeypatch
-):
+    open_engine: Any, experiment: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As where a driver hangs: the process is in state D and cannot be killed."""
     for name in ("KILL_SECONDS", "_EXIT_SECONDS", "_DRAIN_SECONDS"):
         monkeypatch.setattr(connection, name, 0.1)
@@ -240,8 +247,13 @@ async def test_one_that_no_signal_ends_is_left_behind(
     ],
 )
 async def test_one_that_cannot_serve_says_why_and_stays_down(
-    open_engine, experiment, wrong, code, facts, detail
-):
+    open_engine: Any,
+    experiment: Any,
+    wrong: str,
+    code: str,
+    facts: dict[str, Any],
+    detail: str,
+) -> None:
     engine = await open_engine(environment={"FAKE_START": wrong})
     with pytest.raises(EngineUnavailableError) as caught:
         await engine.run(experiment("quick"))
@@ -255,7 +267,9 @@ async def test_one_that_cannot_serve_says_why_and_stays_down(
     assert engine.client.generation == 1
 
 
-async def test_an_engine_that_hangs_at_the_start_can_be_closed(open_engine, experiment):
+async def test_an_engine_that_hangs_at_the_start_can_be_closed(
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine(environment={"FAKE_START": "gil"}, grace_seconds=0.3)
     pid = await engine.pid()
     run = asyncio.ensure_future(engine.client.run(experiment("quick")))
@@ -266,7 +280,7 @@ async def test_an_engine_that_hangs_at_the_start_can_be_closed(open_engine, expe
         await run
 
 
-async def test_a_command_that_does_not_exist_is_told(fake_options):
+async def test_a_command_that_does_not_exist_is_told(fake_options: Any) -> None:
     client = EngineClient(fake_options(command=("/nonexistent/python",)))
     with pytest.raises(EngineUnavailableError, match="engine-unstartable"):
         await client.start()
@@ -276,8 +290,8 @@ async def test_a_command_that_does_not_exist_is_told(fake_options):
 
 
 async def test_release_ends_the_process_and_the_next_run_starts_one(
-    open_engine, experiment
-):
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine(grace_seconds=20.0)
     pid = await engine.pid()
     await engine.until(Ready)
@@ -302,8 +316,8 @@ async def test_release_ends_the_process_and_the_next_run_starts_one(
 
 
 async def test_each_of_several_processes_is_an_engine_in_which_nothing_has_run(
-    open_engine, experiment
-):
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine(grace_seconds=20.0)
     several = msgspec.structs.replace(experiment("quick"), processes=2)
     generations = []
@@ -315,7 +329,9 @@ async def test_each_of_several_processes_is_an_engine_in_which_nothing_has_run(
     assert not engine.of(EngineDied)
 
 
-async def test_close_during_a_run_leaves_nothing(open_engine, experiment):
+async def test_close_during_a_run_leaves_nothing(
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine()
     pid = await engine.pid()
     await engine.run(experiment("stuck"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from jaxtui.core.engine import cluster as hosts
@@ -20,14 +22,14 @@ SLURM = {
 
 
 @pytest.fixture
-def slurm(monkeypatch):
+def slurm(monkeypatch: pytest.MonkeyPatch) -> Any:
     for name, value in SLURM.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("OMPI_MCA_orte_hnp_uri", raising=False)
     return monkeypatch
 
 
-def test_jax_detects_the_place_of_a_process(slurm):
+def test_jax_detects_the_place_of_a_process(slurm: Any) -> None:
     place = hosts.detect()
     assert place is not None
     assert (place.processes, place.process) == (2, 1)
@@ -35,12 +37,12 @@ def test_jax_detects_the_place_of_a_process(slurm):
     assert place.launcher == "slurm"
 
 
-def test_one_process_of_one_is_alone(slurm):
+def test_one_process_of_one_is_alone(slurm: Any) -> None:
     slurm.setenv("SLURM_NTASKS", "1")
     assert hosts.detect() is None
 
 
-def test_a_place_that_cannot_be_read_is_no_place(slurm):
+def test_a_place_that_cannot_be_read_is_no_place(slurm: Any) -> None:
     slurm.setenv("SLURM_JOB_ID", "seven")
     with pytest.raises(RefusedError) as refused:
         hosts.detect()
@@ -58,7 +60,7 @@ OPEN_MPI = {
 }
 
 
-def test_open_mpi_5_says_the_place_of_a_process():
+def test_open_mpi_5_says_the_place_of_a_process() -> None:
     place = hosts.open_mpi(OPEN_MPI)
     port = 61440 + 316
     assert place == Place(f"node-1:{port}", 4, 3, (1,), "ompi")
@@ -75,6 +77,6 @@ def test_open_mpi_5_says_the_place_of_a_process():
 @pytest.mark.parametrize(
     ("text", "seconds"), [("", 10), ("3", 3), ("0", 10), ("x", 10), ("-1", 10)]
 )
-def test_the_heartbeat_is_a_number_of_seconds(text, seconds):
+def test_the_heartbeat_is_a_number_of_seconds(text: str, seconds: int) -> None:
     assert heartbeat_seconds({"JAXTUI_HEARTBEAT": text}) == seconds
     assert heartbeat_seconds({}) == 10

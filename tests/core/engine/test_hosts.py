@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -30,7 +33,7 @@ from tests.processes import wait_until
 from tests.stores import at_once, group
 
 
-def device(process, index, mine):
+def device(process: Any, index: Any, mine: Any) -> Any:
     return records.device(
         f"cpu:{2048 * process + index}",
         process_index=process,
@@ -39,19 +42,19 @@ def device(process, index, mine):
     )
 
 
-def host(process):
+def host(process: Any) -> Any:
     return records.host(f"h{process}")
 
 
-def case(name, op="selu"):
+def case(name: Any, op: str = "selu") -> Any:
     return records.case(op=op, device=name)
 
 
-def never():
+def never() -> bool:
     return False
 
 
-def measure(work, stop, pace, of=None):
+def measure(work: Any, stop: Any, pace: Any, of: Any = None) -> Iterator[Any]:
     for index, each in enumerate(work.cases):
         yield CaseMeasured(index=index, measurement=records.measurement(of or each))
 
@@ -59,18 +62,19 @@ def measure(work, stop, pace, of=None):
 class Group:
     """Three processes with two devices each."""
 
-    def __init__(self, machines=(0, 0, 0)):
+    def __init__(self, machines: tuple[int, ...] = (0, 0, 0)) -> None:
         self.store, self.hosts = group(3, machines)
-        self.works, self.readings = [], False
+        self.works: list[Any] = []
+        self.readings = False
 
-        def gather(process):
+        def gather(process: Any) -> Any:
             every = [device(p, i, process) for p in range(3) for i in range(2)]
             self.hosts[process].begin()
             return self.hosts[process].gather(host(process), every)
 
         self.known = at_once([partial(gather, process) for process in range(3)])
 
-    def here(self, process, work, stop, pace):
+    def here(self, process: Any, work: Any, stop: Any, pace: Any) -> Iterator[Any]:
         self.works.append((process, work))
         pace.decide(lambda: 1, int)
         yield RunStarted(cases=getattr(work, "cases", ()))
@@ -93,10 +97,10 @@ class Group:
                     yield CaseMeasured(index=index, measurement=measured)
         yield RunFinished(outcome="complete", elapsed_seconds=0.0)
 
-    def run(self, work, stop=never, works=None):
+    def run(self, work: Any, stop: Any = never, works: Any = None) -> Any:
         """The events in each process."""
 
-        def run(process):
+        def run(process: Any) -> Any:
             mine = works[process] if works else work
             hosts = self.hosts[process]
             if (remark := hosts.agree(mine)) is not None:
@@ -111,11 +115,11 @@ class Group:
         return results
 
 
-def outcomes(events):
+def outcomes(events: Any) -> Any:
     return [each for each in events if isinstance(each, (CaseMeasured, CaseFailed))]
 
 
-def test_the_devices_of_all_are_usable_in_their_order():
+def test_the_devices_of_all_are_usable_in_their_order() -> None:
     known = Group().known
     for devices, _ in known:
         names = [each.name for each in devices]
@@ -128,7 +132,7 @@ def test_the_devices_of_all_are_usable_in_their_order():
     assert [each.hostname for each in hosts] == ["h0", "h1", "h2"]
 
 
-def test_each_case_is_timed_by_its_process_and_all_know_what_came_of_it():
+def test_each_case_is_timed_by_its_process_and_all_know_what_came_of_it() -> None:
     group = Group()
     names = ["cpu:4096", "cpu:0", "cpu:2048", "cpu:1"]
     experiment = Experiment(cases=tuple(map(case, names)))
@@ -148,7 +152,7 @@ def test_each_case_is_timed_by_its_process_and_all_know_what_came_of_it():
     assert sorted(process for process, _ in group.works) == [0, 1, 2]
 
 
-def test_a_typed_budget_is_shared_by_those_that_share_a_machine():
+def test_a_typed_budget_is_shared_by_those_that_share_a_machine() -> None:
     cases = tuple(map(case, ("cpu:0", "cpu:2048", "cpu:4096")))
     experiment = Experiment(cases=cases, budget_seconds=6.0)
     for machines, seconds in (((0, 0, 0), 2.0), ((0, 1, 2), 6.0), ((0, 0, 1), 3.0)):
@@ -157,7 +161,7 @@ def test_a_typed_budget_is_shared_by_those_that_share_a_machine():
         assert {work.budget_seconds for _, work in group.works} == {seconds}
 
 
-def test_what_several_do_in_step_is_done_by_them_alone_after_all_else():
+def test_what_several_do_in_step_is_done_by_them_alone_after_all_else() -> None:
     """A mistake elsewhere costs its cases alone."""
     group = Group()
     both = case("cpu:0-1,4096", "all_reduce")
@@ -170,7 +174,7 @@ def test_what_several_do_in_step_is_done_by_them_alone_after_all_else():
         assert isinstance(measured, CaseMeasured)
 
 
-def test_a_check_is_that_of_each_host():
+def test_a_check_is_that_of_each_host() -> None:
     group = Group()
     group.readings = True
     devices = ("cpu:0", "cpu:2048", "cpu:2049")
@@ -184,15 +188,17 @@ def test_a_check_is_that_of_each_host():
     assert works == [(0, devices[:1]), (1, devices[1:])]
 
 
-def test_a_stop_of_the_first_ends_the_work_in_all():
+def test_a_stop_of_the_first_ends_the_work_in_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     group = Group()
     usual = group.here
 
-    def here(process, work, stop, pace):
+    def here(process: Any, work: Any, stop: Any, pace: Any) -> Iterator[Any]:
         wait_until(stop, "the end")
         yield from usual(process, work, stop, pace)
 
-    group.here = here
+    monkeypatch.setattr(group, "here", here)
     work = Experiment(cases=tuple(map(case, ("cpu:0", "cpu:2048"))))
     for events in group.run(work, lambda: True):
         codes = {each.index: each.failure.remark.code for each in outcomes(events)}
@@ -201,7 +207,9 @@ def test_a_stop_of_the_first_ends_the_work_in_all():
 
 
 @pytest.mark.parametrize("differs", ["work", "file", "missing"])
-def test_who_is_asked_for_something_else_is_named(differs, tmp_path, monkeypatch):
+def test_who_is_asked_for_something_else_is_named(
+    differs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "f.py"
     file.write_text("def f(x): return x\n")
     work = Experiment(cases=(case("cpu:0", f"{file}:f"),))
@@ -224,12 +232,17 @@ def test_who_is_asked_for_something_else_is_named(differs, tmp_path, monkeypatch
     assert all(events[-1].outcome == "complete" for events in group.run(good))
 
 
-def test_what_another_sends_is_of_a_case_that_is_its_own():
+def test_what_another_sends_is_of_a_case_that_is_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A file that is named in the store would be imported."""
     group = Group()
     evil = case("cpu:2048", "/tmp/evil.py:f")
 
-    group.here = lambda process, *rest: measure(*rest, of=evil)
+    def here(_: int, work: Any, stop: Any, pace: Any) -> Any:
+        return measure(work, stop, pace, of=evil)
+
+    monkeypatch.setattr(group, "here", here)
     work = Experiment(cases=(case("cpu:0"), case("cpu:2048")))
     # One that claims the case of another is not heard.
     claim = CaseMeasured(index=0, measurement=records.measurement(evil))
@@ -240,12 +253,12 @@ def test_what_another_sends_is_of_a_case_that_is_its_own():
         assert len(outcomes(events)) == 2
 
 
-def test_a_run_costs_so_many_messages():
+def test_a_run_costs_so_many_messages() -> None:
     """What HOSTS.md says, without the wait for a process that is going."""
     for processes in (2, 4, 8):
         store, hosts = group(processes)
 
-        def run(process, hosts=hosts, processes=processes):
+        def run(process: Any, hosts: Any = hosts, processes: Any = processes) -> Any:
             every = [device(number, 0, process) for number in range(processes)]
             hosts[process].begin()
             hosts[process].gather(host(process), every)
@@ -260,7 +273,7 @@ def test_a_run_costs_so_many_messages():
         assert counted == 10 * (processes - 1) + 3, (processes, store.done)
 
 
-def test_a_start_knows_who_is_missing():
+def test_a_start_knows_who_is_missing() -> None:
     place, names = Place("h0:1", 4, 0), ("a", "b", "c", "d")
     joining = Joining(place=place, names=names, missing=(1, 3))
     start = startup.observe(startup.NOTHING, joining)
@@ -273,7 +286,7 @@ def test_a_start_knows_who_is_missing():
     assert startup.slow(startup.observe(start, met), 20.0).code == "slow-start"
 
 
-def test_another_process_waits_for_the_first_until_that_is_heard_of():
+def test_another_process_waits_for_the_first_until_that_is_heard_of() -> None:
     joining = Joining(place=Place("h0:1", 4, 2), obstacle="refused")
     start = startup.observe(startup.NOTHING, joining)
     remark = startup.slow(start, 5.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ from jaxtui.core.model import (
 from tests.processes import ROOT
 
 
-async def test_the_real_core_describes_plans_and_measures(open_engine):
+async def test_the_real_core_describes_plans_and_measures(open_engine: Any) -> None:
     engine = await open_engine(command=DEFAULT_COMMAND, cpu_devices=3)
     hello = await engine.until(Hello)
     ready = await engine.until(Ready)
@@ -54,7 +55,9 @@ async def test_the_real_core_describes_plans_and_measures(open_engine):
         ("__version__ = '0.6.1'", "jax-too-old"),
     ],
 )
-async def test_a_jax_that_does_not_serve_is_said(open_engine, tmp_path, module, code):
+async def test_a_jax_that_does_not_serve_is_said(
+    open_engine: Any, tmp_path: Path, module: str, code: str
+) -> None:
     (tmp_path / "jax.py").write_text(module)
     engine = await open_engine(
         command=DEFAULT_COMMAND, environment={"PYTHONPATH": str(tmp_path)}
@@ -72,8 +75,8 @@ async def test_a_jax_that_does_not_serve_is_said(open_engine, tmp_path, module, 
     ],
 )
 async def test_more_simulated_devices_than_can_be_started_are_refused(
-    open_engine, name, value
-):
+    open_engine: Any, name: str, value: str
+) -> None:
     engine = await open_engine(
         command=DEFAULT_COMMAND, environment={"JAX_NUM_CPU_DEVICES": None, name: value}
     )
@@ -86,10 +89,10 @@ async def test_more_simulated_devices_than_can_be_started_are_refused(
 
 
 @pytest.fixture
-def on_machine(open_engine, tmp_path):
+def on_machine(open_engine: Any, tmp_path: Path) -> Any:
     """An engine that looks for chips and their holders under a root of its own."""
 
-    async def on_machine():
+    async def on_machine() -> Any:
         core = Path(__file__).with_name("held_core.py")
         return await open_engine(
             command=(sys.executable, str(core)),
@@ -103,7 +106,9 @@ def on_machine(open_engine, tmp_path):
     return on_machine
 
 
-async def test_a_tpu_that_somebody_holds_is_not_touched(on_machine, tmp_path):
+async def test_a_tpu_that_somebody_holds_is_not_touched(
+    on_machine: Any, tmp_path: Path
+) -> None:
     fds = tmp_path / "proc/4711/fd"
     fds.mkdir(parents=True)
     (fds / "9").symlink_to("/dev/accel0")
@@ -117,7 +122,9 @@ async def test_a_tpu_that_somebody_holds_is_not_touched(on_machine, tmp_path):
     assert [holder.pid for holder in failed.holders] == [4711]
 
 
-async def test_a_chip_that_jax_does_not_use_is_noticed(on_machine, tmp_path):
+async def test_a_chip_that_jax_does_not_use_is_noticed(
+    on_machine: Any, tmp_path: Path
+) -> None:
     chip = tmp_path / "sys/bus/pci/devices/0000:00:05.0"
     chip.mkdir(parents=True)
     (chip / "vendor").write_text("0x1ae0\n")

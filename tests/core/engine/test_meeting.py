@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,14 +19,14 @@ from tests.processes import LIMIT_SECONDS, wait_until
 from tests.stores import at_once
 
 
-def free_port():
+def free_port() -> Any:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
 
 
 @pytest.fixture
-def address(monkeypatch):
+def address(monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(meeting, "RETRY_SECONDS", 0.01)
     return f"127.0.0.1:{free_port()}"
 
@@ -32,10 +34,11 @@ def address(monkeypatch):
 class Guest:
     """A process that meets others in a thread, and what it says meanwhile."""
 
-    def __init__(self, address, process, processes=3):
-        self.place, self.said = Place(address, processes, process), []
+    def __init__(self, address: Any, process: Any, processes: int = 3) -> None:
+        self.place = Place(address, processes, process)
+        self.said: list[Any] = []
 
-    def __call__(self):
+    def __call__(self) -> Any:
         joining = Joining(place=self.place)
         try:
             return meeting.meet(self.place, joining, self.said.append)
@@ -44,7 +47,7 @@ class Guest:
 
 
 @contextmanager
-def waiting(*guests):
+def waiting(*guests: Any) -> Iterator[Any]:
     """They come before, and have met all others at the end."""
     threads = [threading.Thread(target=each, daemon=True) for each in guests]
     for thread in threads:
@@ -55,7 +58,7 @@ def waiting(*guests):
         assert not thread.is_alive()
 
 
-def test_all_know_the_hosts_and_who_shares_a_machine(address):
+def test_all_know_the_hosts_and_who_shares_a_machine(address: Any) -> None:
     guests = [Guest(address, number) for number in range(3)]
     first, *others = at_once(guests)
     assert first.hostnames == (socket.gethostname(),) * 3
@@ -67,10 +70,12 @@ def test_all_know_the_hosts_and_who_shares_a_machine(address):
 
 
 @pytest.mark.parametrize("name", meeting.COMPARED)
-def test_who_does_not_fit_is_named(address, name, monkeypatch):
+def test_who_does_not_fit_is_named(
+    address: Any, name: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usual = meeting.arrival
 
-    def arrival(place):
+    def arrival(place: Any) -> Any:
         value = 4 if name == "processes" else "9"
         changed = {name: value} if place.process else {}
         return msgspec.structs.replace(usual(place), **changed)
@@ -84,7 +89,7 @@ def test_who_does_not_fit_is_named(address, name, monkeypatch):
         assert str(remark.facts["has"]) in ("4", "9")
 
 
-def test_the_second_of_two_with_one_number_is_refused(address):
+def test_the_second_of_two_with_one_number_is_refused(address: Any) -> None:
     first = Guest(address, 0)
     with waiting(first, Guest(address, 1)):
         wait_until(lambda: first.said and first.said[-1].missing == (2,), "process 1")
@@ -92,7 +97,9 @@ def test_the_second_of_two_with_one_number_is_refused(address):
         Guest(address, 2)()
 
 
-def test_who_leaves_is_missing_again_and_what_is_no_arrival_is_nobody(address):
+def test_who_leaves_is_missing_again_and_what_is_no_arrival_is_nobody(
+    address: Any,
+) -> None:
     first = Guest(address, 0)
     host, port = address.split(":")
     hello = msgspec.json.encode(meeting.arrival(Place(address, 3, 1)))
@@ -109,7 +116,7 @@ def test_who_leaves_is_missing_again_and_what_is_no_arrival_is_nobody(address):
         at_once([Guest(address, 1), Guest(address, 2)])
 
 
-def test_a_port_that_is_taken_is_named(address):
+def test_a_port_that_is_taken_is_named(address: Any) -> None:
     with socket.socket() as listener:
         port = int(address.rpartition(":")[2])
         listener.bind(("127.0.0.1", port))
@@ -119,7 +126,7 @@ def test_a_port_that_is_taken_is_named(address):
     assert (remark.facts["port"], remark.facts["taken"]) == (port, True)
 
 
-def test_why_process_0_cannot_be_reached_is_said(address):
+def test_why_process_0_cannot_be_reached_is_said(address: Any) -> None:
     guest = Guest(address, 1, 2)
     with waiting(guest):
         wait_until(lambda: guest.said, "an obstacle")
@@ -139,6 +146,8 @@ def test_why_process_0_cannot_be_reached_is_said(address):
         ("host.invalid:5", ("::", 5)),
     ],
 )
-def test_process_0_listens_where_it_was_typed(typed, bound):
+def test_process_0_listens_where_it_was_typed(
+    typed: str, bound: tuple[Any, ...]
+) -> None:
     host, port = meeting.bind_address(typed)
     assert (host, port) == bound or (typed[:4], host) == ("loca", "::1")

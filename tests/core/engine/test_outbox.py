@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import select
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -19,13 +21,13 @@ MEASURED = measurement(case())
 
 
 @pytest.fixture
-def pipe():
+def pipe() -> Iterator[Any]:
     read, write = os.pipe()
     with os.fdopen(read, "rb", 0) as reader, os.fdopen(write, "wb", 0):
         yield reader, write
 
 
-def read_all(reader, outbox):
+def read_all(reader: Any, outbox: Any) -> Any:
     """Everything that is in the pipe and in the outbox."""
     drained = threading.Thread(target=outbox.drain)
     drained.start()
@@ -38,7 +40,9 @@ def read_all(reader, outbox):
 
 
 @pytest.mark.parametrize("bound", [1, 1 << 30])
-def test_nothing_but_points_is_lost_and_all_arrives_in_order(pipe, bound):
+def test_nothing_but_points_is_lost_and_all_arrives_in_order(
+    pipe: Any, bound: Any
+) -> None:
     reader, write = pipe
     outbox = Outbox(write, generation=4, max_waiting_bytes=bound)
     for number in range(3000):
@@ -49,7 +53,7 @@ def test_nothing_but_points_is_lost_and_all_arrives_in_order(pipe, bound):
     ]
 
 
-def test_beyond_the_bound_points_go_and_results_stay(pipe):
+def test_beyond_the_bound_points_go_and_results_stay(pipe: Any) -> None:
     reader, write = pipe
     outbox = Outbox(write, generation=1, max_waiting_bytes=50_000)
     for turn in range(1, 501):
@@ -63,10 +67,10 @@ def test_beyond_the_bound_points_go_and_results_stay(pipe):
             outbox.send(CaseMeasured(index=turn, measurement=MEASURED), run=1)
     outbox.send(RunFinished(outcome="complete", elapsed_seconds=1), run=1)
     events = [e.event for e in read_all(reader, outbox)]
-    sampled = [e for e in events if isinstance(e, Sampled)]
-    assert len(sampled) < 500
+    arrived = [e for e in events if isinstance(e, Sampled)]
+    assert len(arrived) < 500
     for index in (0, 1):
-        rounds = [e.round for e in sampled if e.index == index]
+        rounds = [e.round for e in arrived if e.index == index]
         assert rounds == sorted(rounds)
         assert rounds[-1] == 500
     results = [e.index for e in events if isinstance(e, CaseMeasured)]
@@ -75,7 +79,7 @@ def test_beyond_the_bound_points_go_and_results_stay(pipe):
     assert isinstance(events[-1], RunFinished)
 
 
-def test_a_reader_that_is_gone_is_no_error(pipe):
+def test_a_reader_that_is_gone_is_no_error(pipe: Any) -> None:
     reader, write = pipe
     outbox = Outbox(write, generation=1)
     reader.close()
@@ -83,11 +87,11 @@ def test_a_reader_that_is_gone_is_no_error(pipe):
     outbox.drain()
 
 
-def test_threads_do_not_mix_their_lines(pipe):
+def test_threads_do_not_mix_their_lines(pipe: Any) -> None:
     reader, write = pipe
     outbox = Outbox(write, generation=1)
 
-    def send(name):
+    def send(name: Any) -> None:
         for number in range(300):
             outbox.send(Logged(line=f"{name}{number:0500}"))
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import signal
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,7 @@ from jaxtui.core.engine.server import engine_environment
 from jaxtui.core.engine.startup import how_ended
 
 
-def test_the_environment_of_an_engine():
+def test_the_environment_of_an_engine() -> None:
     base = {
         "JAX_ENABLE_COMPILATION_CACHE": "1",
         "XLA_PYTHON_CLIENT_PREALLOCATE": "true",
@@ -36,5 +37,5 @@ def test_the_environment_of_an_engine():
         (None, {}),
     ],
 )
-def test_an_end_is_told_by_its_facts(returncode, facts):
+def test_an_end_is_told_by_its_facts(returncode: Any, facts: dict[str, Any]) -> None:
     assert how_ended(returncode) == facts

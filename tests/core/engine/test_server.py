@@ -7,7 +7,9 @@ import os
 import select
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,15 +33,15 @@ from tests.processes import LIMIT_SECONDS, wait_until
 
 
 class Raw:
-    def __init__(self, process):
+    def __init__(self, process: Any) -> None:
         self.popen = process.popen
         self.requests, self.events, self._log = process.take_pipes()
         self._rest = b""
 
-    def send(self, *requests):
+    def send(self, *requests: Any) -> None:
         os.write(self.requests, b"".join(map(encode, requests)))
 
-    def receive(self):
+    def receive(self) -> Any:
         while b"\n" not in self._rest:
             assert select.select((self.events,), (), (), LIMIT_SECONDS)[0]
             chunk = os.read(self.events, 1 << 16)
@@ -48,7 +50,7 @@ class Raw:
         line, self._rest = self._rest.split(b"\n", 1)
         return decode_envelope(line)
 
-    def until(self, kind):
+    def until(self, kind: Any) -> Any:
         end = time.monotonic() + LIMIT_SECONDS
         while time.monotonic() < end:
             envelope = self.receive()
@@ -56,7 +58,7 @@ class Raw:
                 return envelope
         raise AssertionError(f"{kind.__name__} never came")
 
-    def end(self):
+    def end(self) -> None:
         self.popen.kill()
         self.popen.wait()
         for fd in (self.requests, self.events, self._log):
@@ -64,10 +66,10 @@ class Raw:
 
 
 @pytest.fixture
-def spawn(fake_options):
+def spawn(fake_options: Any) -> Iterator[Any]:
     spawned = []
 
-    def spawn(**changes):
+    def spawn(**changes: Any) -> Any:
         raw = Raw(EngineProcess.spawn(fake_options(**changes), generation=5))
         spawned.append(raw)
         return raw
@@ -77,7 +79,7 @@ def spawn(fake_options):
         raw.end()
 
 
-def test_requests_of_an_engine_that_is_ready(spawn, experiment):
+def test_requests_of_an_engine_that_is_ready(spawn: Any, experiment: Any) -> None:
     engine = spawn()
     assert engine.until(Ready).generation == 5
     # A stop for another run is ignored.
@@ -106,13 +108,15 @@ def test_requests_of_an_engine_that_is_ready(spawn, experiment):
     assert engine.popen.wait(LIMIT_SECONDS) == 0
 
 
-def test_a_run_and_its_stop_may_arrive_before_the_engine_is_ready(spawn, experiment):
+def test_a_run_and_its_stop_may_arrive_before_the_engine_is_ready(
+    spawn: Any, experiment: Any
+) -> None:
     engine = spawn()
     engine.send(RunRequest(run=1, work=experiment("long")), StopRequest(run=1))
     assert engine.until(RunFinished).event.outcome == "cancelled"
 
 
-def test_goodbye_ends_a_stuck_engine_too(spawn, experiment):
+def test_goodbye_ends_a_stuck_engine_too(spawn: Any, experiment: Any) -> None:
     engine = spawn()
     engine.send(RunRequest(run=1, work=experiment("stuck")))
     engine.until(RunStarted)
@@ -120,14 +124,14 @@ def test_goodbye_ends_a_stuck_engine_too(spawn, experiment):
     assert engine.popen.wait(LIMIT_SECONDS) == 0
 
 
-def test_the_engine_exits_after_it_has_failed(spawn):
+def test_the_engine_exits_after_it_has_failed(spawn: Any) -> None:
     engine = spawn(environment={"FAKE_START": "refuse"})
     engine.until(EngineFailed)
     assert engine.popen.wait(LIMIT_SECONDS) == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the engine's CPU time")
-def test_a_full_pipe_does_not_block_the_timing(spawn, experiment):
+def test_a_full_pipe_does_not_block_the_timing(spawn: Any, experiment: Any) -> None:
     """Nobody reads for a while; the run goes on meanwhile, and can be stopped."""
     engine = spawn()
     engine.until(Ready)
@@ -144,6 +148,6 @@ def test_a_full_pipe_does_not_block_the_timing(spawn, experiment):
     assert max(b - a for a, b in itertools.pairwise(rounds)) > 1
 
 
-def cpu_seconds(pid):
+def cpu_seconds(pid: Any) -> Any:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from jaxtui.core.engine import startup
@@ -23,8 +26,8 @@ from tests.processes import ROOT, alive, ended
 
 
 async def test_a_start_that_hangs_ends_at_its_limit_and_can_be_tried_again(
-    open_engine, experiment
-):
+    open_engine: Any, experiment: Any
+) -> None:
     engine = await open_engine(
         environment={"FAKE_START": "stuck once"},
         start_limit_seconds=6.0,
@@ -49,7 +52,7 @@ async def test_a_start_that_hangs_ends_at_its_limit_and_can_be_tried_again(
     assert not engine.of(EngineDied, Waiting)
 
 
-async def test_a_start_that_takes_long_is_commented_upon(open_engine):
+async def test_a_start_that_takes_long_is_commented_upon(open_engine: Any) -> None:
     engine = await open_engine(
         environment={"FAKE_START": "gil"}, start_limit_seconds=0.0, slow_seconds=0.3
     )
@@ -64,7 +67,9 @@ async def test_a_start_that_takes_long_is_commented_upon(open_engine):
     assert not alive(engine.of(Hello)[0].pid)
 
 
-async def test_the_last_words_of_an_engine_that_ends_at_once_are_kept(open_engine):
+async def test_the_last_words_of_an_engine_that_ends_at_once_are_kept(
+    open_engine: Any,
+) -> None:
     engine = await open_engine(
         command=DEFAULT_COMMAND, environment={"XLA_FLAGS": "--xla_nonsense=1"}
     )
@@ -79,19 +84,23 @@ async def test_the_last_words_of_an_engine_that_ends_at_once_are_kept(open_engin
 # What is known of an engine that is starting.
 
 
-def started(*events):
+def started(*events: Any) -> Any:
     start = startup.NOTHING
     for event in events:
         start = startup.observe(start, event)
     return start
 
 
-V5E = {"hardware": "8 TPU v5e chips", "makers": ("tpu",), "tpu_chips": 8}
+V5E: dict[str, Any] = {
+    "hardware": "8 TPU v5e chips",
+    "makers": ("tpu",),
+    "tpu_chips": 8,
+}
 NOTICED = Noticed(findings=(), **V5E)
 HELLO = Hello(pid=1, ops=())
 
 
-def test_what_an_engine_does_is_said_as_it_goes():
+def test_what_an_engine_does_is_said_as_it_goes() -> None:
     initialising = "initialising JAX on 8 TPU v5e chips"
     assert starting(started(NOTICED)) == "starting JAX"
     assert starting(started(NOTICED, HELLO)) == initialising
@@ -108,7 +117,7 @@ def test_what_an_engine_does_is_said_as_it_goes():
         ({"hardware": "the CPU"}, True),
     ],
 )
-def test_a_slow_start_tells_how_far_it_is(facts, imported):
+def test_a_slow_start_tells_how_far_it_is(facts: Any, imported: bool) -> None:
     start = startup.Start(imported=imported, **facts)
     remark = startup.slow(start, 20.0)
     assert remark.facts["seconds"] == 20.0
@@ -117,14 +126,14 @@ def test_a_slow_start_tells_how_far_it_is(facts, imported):
         assert words.advice(one)
 
 
-def test_a_slice_that_is_known_is_a_fact_of_a_slow_start():
+def test_a_slice_that_is_known_is_a_fact_of_a_slow_start() -> None:
     slice_ = Remark("pod-slice", {"chips": 4, "worker": "2", "workers": 4})
     start = started(Noticed(findings=(slice_,), hardware="4 TPU v4 chips"), HELLO)
     assert startup.slow(start, 20.0).facts["slice"]
     assert not startup.slow(startup.NOTHING, 20.0).facts["slice"]
 
 
-def test_the_last_lines_of_the_log_are_kept():
+def test_the_last_lines_of_the_log_are_kept() -> None:
     lines = [*map(str, range(startup.KEPT_LINES + 1)), "the last"]
     start = started(NOTICED, *(Logged(line=line) for line in lines))
     assert start.logged == ()
@@ -144,7 +153,9 @@ def test_the_last_lines_of_the_log_are_kept():
         ({"JAX_ENABLE_X64": "maybe"}, "JAX refuses JAX_ENABLE_X64=maybe."),
     ],
 )
-def test_a_wrong_environment_is_exit_3_and_a_sentence(environment, says):
+def test_a_wrong_environment_is_exit_3_and_a_sentence(
+    environment: dict[str, Any], says: str
+) -> None:
     done = ended("devices", **environment)
     if done.returncode == 0 and "JAX_PLATFORMS" in environment:
         pytest.skip("this machine has that accelerator")
@@ -155,7 +166,7 @@ def test_a_wrong_environment_is_exit_3_and_a_sentence(environment, says):
     assert "Traceback" not in done.stderr
 
 
-def test_the_limit_of_the_command_line_is_kept(tmp_path):
+def test_the_limit_of_the_command_line_is_kept(tmp_path: Path) -> None:
     (tmp_path / "jax.py").write_text("import time; time.sleep(3600)")
     path = f"{tmp_path}:{ROOT}"
     done = ended("devices", "--start-limit", "0.2", PYTHONPATH=path)

@@ -34,7 +34,7 @@ from tests.core.figures import sampled
 from tests.core.history.making import DEVICE, HOST, READY, held, insert, measurement
 from tests.fake_engine import FakeEngine
 from tests.records import case
-from tests.ui.app.driving import app_on, until, until_done, until_ready
+from tests.ui.app.driving import app_on, message, until, until_done, until_ready
 from tests.ui.commands.fakes import complete
 
 
@@ -176,7 +176,8 @@ def test_a_history_that_is_locked_has_no_past_and_delays_nobody(
     let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jaxtui.core.history.store.WAIT_SECONDS", 0.0)
-    keeper = Recording(pytest.fail, know=pytest.fail)
+    fail: Any = pytest.fail
+    keeper = Recording(fail, know=fail)
     keeper.observe(READY)
     keeper.look_back([measurement().case])
     assert not keeper.close()
@@ -234,6 +235,7 @@ def test_a_command_says_where_earlier_runs_lie_outside_of_an_interval(
 
 def test_commands_keep_nothing_if_they_are_told_so(data: Path) -> None:
     lesson = ("learn", "numpy-or-jax", "--step", "1", "--size", "64", "--json")
+    words: tuple[str, ...]
     for words in (
         ("bench", "selu", "--no-history"),
         ("--no-history", "bench", "selu"),
@@ -282,7 +284,10 @@ MOMENTS = random.Random(26).sample(range(1, 150), 10)
     ],
 )
 def test_the_history_has_what_the_document_of_an_interrupted_run_shows(
-    words: tuple[str, ...], numbers: tuple[int, ...], data: Path, capsys
+    words: tuple[str, ...],
+    numbers: tuple[int, ...],
+    data: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     stopped: set[str | None] = set()
     for moment in MOMENTS:
@@ -315,8 +320,9 @@ async def test_the_app_says_what_was_before_or_what_is_wrong(
 
     def said() -> bool:
         if broken:
-            return str(data) in app.session.state.message
-        measured = app.session.state.run.cases[0].measurement
+            return str(data) in message(app)
+        run = app.session.state.run
+        measured = run.cases[0].measurement if run else None
         return measured is not None and measured.has("earlier-runs")
 
     async with app.run_test() as pilot:
@@ -345,7 +351,9 @@ async def test_leaving_does_not_wait_for_a_history_that_is_locked(
 
 
 def test_a_command_prints_what_it_could_not_keep(
-    let_go: Callable[[], object], monkeypatch: pytest.MonkeyPatch, capsys
+    let_go: Callable[[], object],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("jaxtui.core.history.store.WAIT_SECONDS", 0.01)
     words = ("bench", "selu", "--mode", "jit,numpy", "--json")

@@ -129,6 +129,7 @@ def test_what_was_added_comes_back_whole(history: History) -> None:
     assert (entry.host, entry.device, entry.at) == (HOST, DEVICE, 1000.0)
     (row,) = history.page().rows
     assert (row.id, row.op, row.size, row.ready) == (number, "matmul", 512, 0.002)
+    assert kept.ready
     assert (row.ci_low, row.ci_high) == (kept.ready.ci_low, kept.ready.ci_high)
     assert (row.hostname, row.device_kind, row.device) == ("box", "cpu", "cpu:0")
     # Samples are not kept, and NumPy has no device.

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ async def test_a_signal_in_the_start_of_a_program_loses_nothing(tmp_path: Path) 
     path.write_text("import time; time.sleep(600)")
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         status, witness = await audits.watch(
-            [str(path)], started=lambda new, number=number: new.send_signal(number)
+            [str(path)], started=methodcaller("send_signal", number)
         )
         assert status == 128 + number
         assert witness is not None

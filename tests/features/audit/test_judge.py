@@ -43,8 +43,8 @@ def lasting(kind: type[Any], start: float, end: float, **facts: Any) -> Any:
 def span(
     start: float, stop: float, clock: str = "time.perf_counter", **more: Any
 ) -> Span:
-    more = {"begin": START, "end": STOP, "thread": 0} | more
-    return Span(start_seconds=start, stop_seconds=stop, clock=clock, **more)
+    facts: dict[str, Any] = {"begin": START, "end": STOP, "thread": 0} | more
+    return Span(start_seconds=start, stop_seconds=stop, clock=clock, **facts)
 
 
 def run(
@@ -149,7 +149,7 @@ def apart() -> Iterator[Any]:
     for n in range(8):
         yield span(n + 1.0, n + 1.001)
         yield span(n + 1.5, n + 1.6)
-        other = {"program": "jit_g(2)", "function": "g"}
+        other: dict[str, Any] = {"program": "jit_g(2)", "function": "g"}
         yield run(n + 1.0, n + 1.001 + (n > 5) / 10, **(other if n > 5 else {}))
 
 

@@ -89,11 +89,12 @@ def test_calls_are_compiled_once_for_each_device() -> None:
 
 
 def test_the_precision_is_the_one_of_the_case() -> None:
-    before = jax.config.jax_default_matmul_precision
+    config: Any = jax.config
+    before = config.jax_default_matmul_precision
     jax.config.update("jax_default_matmul_precision", "highest")
     try:
         with rates.scope(case(size=48), device()):
-            inside = jax.config.jax_default_matmul_precision
+            inside = config.jax_default_matmul_precision
             text = jax.jit(lambda x: x @ x).lower(np.ones((4, 4), "f4")).as_text()
     finally:
         jax.config.update("jax_default_matmul_precision", before)
@@ -111,7 +112,8 @@ def test_arguments_are_the_same_on_every_device_and_differ_by_seed() -> None:
 
     here = made(0)
     np.testing.assert_array_equal(here, made(3))
-    assert not np.array_equal(*here)
+    left, right = here
+    assert not np.array_equal(left, right)
     assert not np.array_equal(here[0], made(0, seed=1)[0])
     assert np.isfinite(made(0, seed=2**40 + 1)).all()
 
@@ -258,7 +260,14 @@ def described(kind: str, **attributes: str) -> Device:
 
 
 CPU, TPU, QUANTUM = map(described, ("cpu", "TPU v4", "NVIDIA Quantum 1"))
-KINDS = ("TPU v2", "TPU v3", "TPU v5 lite", "TPU v6 lite", "TPU7x", "TPU v99")
+KINDS: tuple[str, ...] = (
+    "TPU v2",
+    "TPU v3",
+    "TPU v5 lite",
+    "TPU v6 lite",
+    "TPU7x",
+    "TPU v99",
+)
 KINDS += ("Tesla T4", "NVIDIA A100-SXM4-40GB", "NVIDIA H200", "NVIDIA B200")
 KINDS += ("AMD Instinct MI250X", "AMD Instinct MI300X")
 # A chip that the table lacks speaks for itself.
@@ -267,7 +276,13 @@ CAPABLE = [
     described("NVIDIA Quantum 1", compute_capability="8.0"),
     described("AMD Quantum 1", compute_capability="gfx90a"),
 ]
-OF_PRODUCTS = ("bfloat16", "float16", "float32", "float32 high", "float32 highest")
+OF_PRODUCTS: tuple[str, ...] = (
+    "bfloat16",
+    "float16",
+    "float32",
+    "float32 high",
+    "float32 highest",
+)
 OF_PRODUCTS += ("float64", "int8")
 
 
@@ -369,7 +384,14 @@ def jax_has_a_table() -> bool:
     return True
 
 
-TPUS = ("TPU v2", "TPU v3", "TPU v4", "TPU v4 lite", "TPU v5 lite", "TPU v5")
+TPUS: tuple[str, ...] = (
+    "TPU v2",
+    "TPU v3",
+    "TPU v4",
+    "TPU v4 lite",
+    "TPU v5 lite",
+    "TPU v5",
+)
 TPUS += ("TPU v6 lite", "TPU7x", "TPU8i", "TPU8t")
 
 
@@ -420,7 +442,8 @@ def test_which_of_two_figures_counts(
     monkeypatch.setattr(peaks, "_from_jax", lambda *_: theirs)
     found = peak(described(kind), of)
     assert found
-    assert (found.value, found.kind) == (pytest.approx(value), "peak")
+    assert found.value == pytest.approx(value)
+    assert found.kind == "peak"
     said = found.source.facts
     assert (facts or {}).items() <= said.items()
     assert facts or said["source"] != peaks.JAX_TABLE

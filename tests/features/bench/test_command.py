@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from jaxtui.core.engine.client import EngineOptions
-from jaxtui.core.model import Event, Experiment, RunFinished
+from jaxtui.core.model import Event, Experiment, RunFinished, Severity
 from tests.core.figures import crowded
 from tests.fake_engine import FakeEngine
 from tests.records import summarize, summary, told
@@ -16,7 +17,9 @@ from tests.ui.commands.fakes import complete, run
 FINISHED = RunFinished(outcome="complete", elapsed_seconds=1.0)
 
 
-def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
+def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     engine = FakeEngine(
         answer=lambda work: complete(work, error_vs_float64=float("nan"))
     )
@@ -28,8 +31,10 @@ def test_samples_are_in_the_json_when_asked_for_and_nan_is_null(capsys) -> None:
     assert vars(engine.options) == vars(EngineOptions())
 
 
-def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
-    levels = ("error", "warning", "info")
+def test_bench_warns_of_what_keeps_it_from_the_accelerator(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    levels: tuple[Severity, ...] = ("error", "warning", "info")
     found = tuple(told(f"{level}!", severity=level) for level in levels)
     assert run(FakeEngine(complete, findings=found), "bench", "matmul:8", "--json") == 0
     out, err = capsys.readouterr()
@@ -38,7 +43,9 @@ def test_bench_warns_of_what_keeps_it_from_the_accelerator(capsys) -> None:
     assert (told_of, "info!" in err) == ([True, True, False], False)
 
 
-def test_several_processes_are_a_run_each_and_one_measurement(capsys) -> None:
+def test_several_processes_are_a_run_each_and_one_measurement(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     engine = FakeEngine(complete)
     code = run(engine, "bench", "selu", "--processes", "3", "--budget", "6", "--json")
     assert code == 0
@@ -49,7 +56,9 @@ def test_several_processes_are_a_run_each_and_one_measurement(capsys) -> None:
     assert measurement["ready"]["confidence"] == 0.75
 
 
-def test_a_process_that_is_lost_leaves_the_others_and_says_incomplete(capsys) -> None:
+def test_a_process_that_is_lost_leaves_the_others_and_says_incomplete(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def answer(work: Experiment) -> list[Event]:
         *events, _ = complete(work)
         crashed = RunFinished(outcome="crashed", elapsed_seconds=1.0)
@@ -75,9 +84,9 @@ def test_a_process_that_is_lost_leaves_the_others_and_says_incomplete(capsys) ->
     ],
 )
 def test_notes_stand_below_its_lines_and_a_wide_factor_is_to_be_run_again(
-    width: float, busy: bool, end: str, capsys
+    width: float, busy: bool, end: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def noted(experiment):
+    def noted(experiment: Any) -> Any:
         clock = summary(1e-5, width)
         return complete(experiment, dispatch=clock, notes=(crowded(),) * busy)
 
@@ -90,7 +99,7 @@ def test_notes_stand_below_its_lines_and_a_wide_factor_is_to_be_run_again(
 
 
 def test_a_product_that_dispatch_hides_is_followed_by_a_larger_one() -> None:
-    def small(experiment):
+    def small(experiment: Any) -> Any:
         dispatch = 1e-5 if experiment.cases[0].size > 1000 else 1e-4  # of 1 ms
         return complete(experiment, dispatch=summarize([[dispatch] * 3] * 8))
 
@@ -102,7 +111,7 @@ def test_a_product_that_dispatch_hides_is_followed_by_a_larger_one() -> None:
     assert len(engine.works) == 3
 
 
-def test_its_document_has_the_figures(capsys) -> None:
+def test_its_document_has_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
     engine = FakeEngine(lambda work: complete(work, flops=2.2e9))
     assert run(engine, "lie", "--json") == 0
     found = json.loads(capsys.readouterr().out)

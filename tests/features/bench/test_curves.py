@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from itertools import pairwise
+from typing import Any
 
 import msgspec
 import pytest
@@ -72,13 +73,17 @@ def eager(factors: dict[int, float], others: float) -> list[CaseState]:
 
 
 def once(case: CaseState) -> CaseState:
+    assert case.measurement
+    assert case.measurement.ready
     ready = changed(case.measurement.ready, rounds=1)
     measured = changed(case.measurement, ready=ready)
     return replace(case, measurement=measured, rounds=())
 
 
 def rated(numpy: dict[str, float], **jit: object) -> Job:
-    peak = changed(measurement(JIT).peak, flops_per_second=8e9, bytes_per_second=8e9)
+    peak = measurement(JIT).peak
+    assert peak
+    peak = changed(peak, flops_per_second=8e9, bytes_per_second=8e9)
     jit = {"pipelined_seconds": 5e-4, "peak": peak, **jit}
     slow = (done(at_size(NUMPY, size), 4e-3, **numpy) for size in SIZES)
     return run_of(*slow, *(done(at_size(JIT, size), 1e-3, **jit) for size in SIZES))
@@ -141,9 +146,12 @@ RATED = ("with rates", "with wide intervals", "collectives")
         (120, 20, None),  # impossible
     ],
 )
-def test_no_share_is_far_beyond_its_peak(flops, moved, share) -> None:
+def test_no_share_is_far_beyond_its_peak(
+    flops: int | None, moved: int, share: float | None
+) -> None:
     peak = Peak(flops_per_second=100, bytes_per_second=100, source="a datasheet")
     case = done(JIT, peak=peak, flops_per_second=flops, bytes_per_second=moved)
+    assert case.measurement
     assert share_of_peak(case.measurement) == share
 
 
@@ -229,6 +237,8 @@ def test_a_curve_has_the_colour_of_its_mode() -> None:
 
 
 FEW, MANY = sampled_case(turns=2), sampled_case(turns=12)
+TIMED = MANY.measurement
+assert TIMED
 NOT_ALL = {bin_of(1e-5): 100, bin_of(1.2e-5): 4_800, bin_of(2e-5): 100}
 # One digit of the median is known, which would be 0.02 ms.
 UNSURE = changed(records.summary(18.3e-6, 0.5), p99=99e-6)
@@ -238,7 +248,7 @@ def only(ready: Trace) -> CaseState:
     return replace(MANY, ready=ready)
 
 
-CALLS = {
+CALLS: dict[str, tuple[Any, CaseState]] = {
     "as they come": (calls.live, FEW),
     "nearly all": (
         calls.live,
@@ -250,7 +260,7 @@ CALLS = {
     "of NumPy": (calls.histogram, sampled_case(NUMPY, turns=12)),
     "a median in doubt": (
         calls.histogram,
-        replace(MANY, measurement=changed(MANY.measurement, ready=UNSURE)),
+        replace(MANY, measurement=changed(TIMED, ready=UNSURE)),
     ),
     "two that are slower": (
         calls.histogram,
@@ -269,7 +279,8 @@ def test_each_call_is_a_dot_and_the_axis_moves_in_steps() -> None:
         assert drawn is not None
         return drawn
 
-    widths = {live(*(1e-3,) * count).x.limits[1] for count in range(1, 300)}
+    limits = (live(*(1e-3,) * count).x.limits for count in range(1, 300))
+    widths = {ends[1] for ends in limits if ends}
     assert widths == {64, 128, 256, 512}
     # Nothing is drawn between them.
     many = live(*(1e-3 if index % 8 else 1e-2 for index in range(120)))
@@ -302,7 +313,7 @@ VIEWED = {
     "over sizes": over_sizes(NUMPY, JIT),
     "on two devices": run_of(*ON_TWO),
 }
-VIEWS = {
+VIEWS: dict[str, dict[str, Any]] = {
     "live": {},
     "histogram": {},
     "roofline": {},

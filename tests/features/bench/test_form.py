@@ -27,7 +27,7 @@ from jaxtui.ui.app.app import JaxtuiApp
 from jaxtui.ui.app.dialogs import CodeScreen, NotesScreen
 from tests.fake_engine import HOST, OPS, FakeEngine, cpu_devices
 from tests.records import op
-from tests.ui.app.driving import app_on, plain, until, until_done, until_ready
+from tests.ui.app.driving import app_on, message, plain, until, until_done, until_ready
 
 App = tuple[JaxtuiApp, "Pilot[None]", CaseForm, FakeEngine]
 
@@ -218,7 +218,7 @@ async def test_what_cannot_be_opened_is_refused_and_what_was_is_offered_again(
         ):
             app.screen.query_one(Input).value = typed
             await pilot.press("enter")
-            await until(pilot, lambda words=words: words in str(says.content))  # type: ignore[misc]
+            await until(pilot, lambda words=words: words in str(says.content))
         await pilot.press("escape")
         await until(pilot, lambda: len(app.screen_stack) == 1)
         assert app.state.opened == ()
@@ -252,7 +252,7 @@ async def test_two_functions_are_run_and_keys_work_or_say_why_not(work: Path) ->
         ops = [f"{work}/train.py:{name}" for name in ("step", "loss")]
         assert [case.op for case in engine.experiments[0].cases] == ops
         await pilot.press("w")
-        await until(pilot, lambda: "has no sizes" in app.state.message)
+        await until(pilot, lambda: "has no sizes" in message(app))
         await pilot.press("a")
         await until(pilot, lambda: isinstance(app.screen, TimelineScreen))
         await until(pilot, lambda: isinstance(engine.works[-1], Loop))

@@ -215,7 +215,7 @@ def test_no_rate_is_above_a_peak(
 ) -> None:
     published = Peak(flops_per_second=peak, bytes_per_second=1.0, source="a datasheet")
     workload = cast("Workload", SimpleNamespace(peak=published))
-    facts = {"flops_per_second": rate, "peak": peak}
+    facts: dict[str, Any] = {"flops_per_second": rate, "peak": peak}
     (*found,) = notes.of_rate(workload, rate)
     assert found == [Remark("impossible", facts)] * noted
     assert all(remark.severity == "error" for remark in found)

@@ -160,7 +160,7 @@ def test_a_case_that_one_of_them_cannot_run_has_no_ratio(capsys: Captured) -> No
         events[2] = CaseFailed(index=0, failure=failure)
         return [*events, finished]
 
-    failing = {("b", number): fails for number in range(6)}
+    failing: Any = {("b", number): fails for number in range(6)}
     assert bench(Pythons(STEADY, STEADY, failing)) == 1
     document = printed(capsys)
     assert document["comparisons"] == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -35,10 +37,11 @@ def test_colours_and_figures() -> None:
     )
     assert view.heat((), "FLOP/s", tpu_devices()) is None
     assert view.heat((SLOW,), "B/s", tpu_devices()) is None
-    for quantity, figures in (
-        ("FLOP/s", ("190", "95.0")),
-        ("deviation", ("0 %", "−50 %")),
-    ):
+    expected: dict[Any, tuple[str, str]] = {
+        "FLOP/s": ("190", "95.0"),
+        "deviation": ("0 %", "−50 %"),
+    }
+    for quantity, figures in expected.items():
         heat = view.heat((SLOW,), quantity, tpu_devices())
         assert heat is not None
         marks = [heat.marks[name] for name in ("tpu:0", "tpu:5")]
@@ -53,7 +56,7 @@ def test_colours_and_figures() -> None:
 
 
 @pytest.mark.parametrize("devices", [tpu_devices(), cpu_devices(8, simulated=True)])
-def test_figures_stand_in_the_chips_where_there_is_room(devices) -> None:
+def test_figures_stand_in_the_chips_where_there_is_room(devices: Any) -> None:
     platform = devices[0].platform
     heat = view.heat((of(platform, at5=0.5),), "FLOP/s", devices)
     assert heat is not None
@@ -98,9 +101,15 @@ def test_those_of_a_kind_are_compared() -> None:
     assert found.device == "gpu:3"
 
 
-def measured(device: str, flops: float | None = 1e9, size: int = 64, **more: object):
+def measured(
+    device: str, flops: float | None = 1e9, size: int = 64, **more: object
+) -> Any:
     case = records.case(device=device, size=size)
-    facts = {"flops_per_second": flops, "bytes_per_second": None, **more}
+    facts: dict[str, Any] = {
+        "flops_per_second": flops,
+        "bytes_per_second": None,
+        **more,
+    }
     figures = records.measurement(case, records.summary(1e-3), **facts)
     return CaseState(case, status="done", measurement=figures)
 

@@ -26,7 +26,7 @@ from jaxtui.core.model import (
     run_notes,
 )
 from jaxtui.core.processes import fold
-from jaxtui.core.state import CaseState, Job, begin_run, reduce
+from jaxtui.core.state import CaseState, Job, Purpose, begin_run, reduce
 from jaxtui.features.bench import comparison as compare
 from jaxtui.features.bench import report as bench
 from jaxtui.features.bench.choices import disturbed
@@ -157,10 +157,13 @@ def test_what_is_so_on_every_cpu_stands_in_the_full_notes_alone() -> None:
     usual = [Remark(code) for code in sorted(bench.USUAL)]
     run = run_of(done(JIT, notes=(*usual, DRIFTING)), done(NUMPY, notes=()))
     for full, codes in (True, {*bench.USUAL, "drift"}), (False, {"drift"}):
-        said = bench.report(run, full=full).notes
+        said: Any = bench.report(run, full=full).notes
         assert {one.remark.code for one in said} == codes
         said = bench.statements(run.cases[0], run, full=full)
         assert {one.remark.code for one in said} == codes
+
+
+BENCH: tuple[Purpose, ...] = ("bench",)
 
 
 def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
@@ -182,7 +185,7 @@ def test_a_case_that_was_never_tried_is_not_run_and_not_failed() -> None:
     codes = [one.code for one in bench.collect(None, (), state).failures]
     assert codes == ["refused", "refused", "broken-off"]
     complete = replace(EMPTY, jobs={"bench": replace(state, outcome="complete")})
-    assert "1 failed, 2 not run." in status.message(complete, ("bench",))
+    assert "1 failed, 2 not run." in status.message(complete, BENCH)
 
 
 # Against NumPy.
@@ -194,12 +197,14 @@ def test_a_case_is_compared_with_numpy_over_the_rounds_of_both() -> None:
     numpy = replace(done(NUMPY), rounds=(3.0,) * 5 + (6.0,) * 6 + (100.0,) * 50)
     run = run_of(numpy, jit)
     found = against_numpy(jit, run)
+    assert found
     assert (found.low, found.median, found.high) == (3.0, 3.0, 3.0)
     assert against_numpy(numpy, run) is None
     assert against_numpy(jit, run_of(jit)) is None
     assert against_numpy(replace(jit, measurement=None), run) is None
     # Results that do not agree have no ratio.
     for flag, none in ("wrong-result", True), ("inaccurate", True), ("kept", False):
+        assert jit.measurement
         noted = changed(jit.measurement, notes=(Remark(flag),))
         assert (against_numpy(replace(jit, measurement=noted), run) is None) == none
 
@@ -300,7 +305,8 @@ def test_every_face_tells_it_once() -> None:
     assert ",inline,contended aliased memcpy,," in second
 
     run = run_of(*(replace(done(x.case), measurement=x) for x in measured))
-    about = {one.remark.code: one.about for one in bench.report(run).notes}
+    noted: Any = bench.report(run).notes
+    about = {one.remark.code: one.about for one in noted}
     assert about.pop("inline") == ("selu 9 jit",)
     assert about == {"contended": (), "aliased": (), "memcpy": ()}
     assert disturbed(replace(EMPTY, jobs={"bench": run}))

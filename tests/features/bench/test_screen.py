@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 import pytest
@@ -156,7 +157,7 @@ async def test_a_run_that_begins_elsewhere_fills_the_form() -> None:
 
 
 async def test_several_processes_are_one_run_that_leaves_the_form_alone() -> None:
-    engine = FakeEngine(devices=tpu_devices())
+    engine: Any = FakeEngine(devices=tpu_devices())
     asked, go = asyncio.Event(), asyncio.Event()
     run = engine.run
 
@@ -164,9 +165,10 @@ async def test_several_processes_are_one_run_that_leaves_the_form_alone() -> Non
         if engine.works:
             asked.set()
             await go.wait()
-        return await run(work)
+        number: int | None = await run(work)
+        return number
 
-    engine.run = slow  # type: ignore[method-assign]
+    engine.run = slow
     async with on_bench(engine) as (app, pilot):
         now = [0.0]
         line = app.query_one(StatusLine)
@@ -392,7 +394,7 @@ async def test_metrics_go_round_and_keys_and_mouse_read_the_curve_off(
             await pilot.press("g")
             await until(
                 pilot,
-                lambda words=words: border(app, "#plot-panel")[0].startswith(words),  # type: ignore[misc]
+                lambda words=words: border(app, "#plot-panel")[0].startswith(words),
             )
         plot = app.query_one(PlotReader)
         plot.focus()
@@ -404,7 +406,7 @@ async def test_metrics_go_round_and_keys_and_mouse_read_the_curve_off(
             (("left", "pageup"), 512),
         ):
             await pilot.press(*keys)
-            await until(pilot, lambda size=size: top(app).startswith(f"{size}:"))  # type: ignore[misc]
+            await until(pilot, lambda size=size: top(app).startswith(f"{size}:"))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.focused, ResultsTable))
         assert plot.place is None

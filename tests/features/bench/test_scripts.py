@@ -18,6 +18,7 @@ from jaxtui.core.model import (
     Case,
     Experiment,
     Loop,
+    LoopStyle,
     Mode,
     PlannedCase,
     Recipe,
@@ -32,6 +33,7 @@ from jaxtui.tasks import own as files
 from jaxtui.tasks.settings import enable_x64
 from jaxtui.timing import clocks
 from jaxtui.ui import words
+from jaxtui.ui.export import ExportError
 from tests.golden.test_documents import DOCUMENTS, check_frozen
 from tests.processes import python
 from tests.records import planned
@@ -44,7 +46,8 @@ LONGER = {("attention", "numpy"): 34, ("conv2d", "numpy"): 36}
 
 
 def case(**changes: Any) -> Case:
-    return running.case(**({"op": "matmul", "size": 32} | changes))
+    facts: dict[str, Any] = {"op": "matmul", "size": 32}
+    return running.case(**(facts | changes))
 
 
 def numpy(**changes: Any) -> Case:
@@ -129,7 +132,7 @@ def test_scripts_run_by_themselves(tmp_path: Path) -> None:
 )
 def test_what_fits_no_template_has_no_script(cases: tuple[Case, ...]) -> None:
     made = plan(*cases)
-    with pytest.raises(scripts.ExportError) as refused:
+    with pytest.raises(ExportError) as refused:
         scripts.case_script(made)
     problems = [words.why(one.problem) for one in made if one.problem]
     assert str(refused.value).partition("device.")[2].strip() == "".join(problems[:1])
@@ -234,12 +237,13 @@ def test_loops_run_by_themselves(tmp_path: Path) -> None:
     own = plan(case(op=f"{tmp_path}/own.py:step", dtype=""))
     wide = plan(case(mode="eager", inputs="host", dtype="float64"))
     texts = []
-    for made, style, chained in (
+    loops: tuple[tuple[Any, LoopStyle, bool], ...] = (
         (own, "each", True),
         (own, "end", False),
         (wide, "never", True),
         (wide, "each", False),
-    ):
+    )
+    for made, style, chained in loops:
         loop = Loop(case=made[0].case, calls=5, style=style, chained=chained)
         texts.append(scripts.loop_script(loop, made))
     found = re.findall(
@@ -270,7 +274,7 @@ def made(one: Case, seed: int = 0) -> dict[str, Any]:
     found = written(one, seed)
     lines = [*imports_of(found), *[X64] * found.x64, found.function, *found.arguments]
     space: dict[str, Any] = {}
-    wide = jax.config.jax_enable_x64
+    wide = jax.config.values["jax_enable_x64"]
     try:
         exec("\n".join([*lines, f"f, wait = {found.call}, {found.wait}"]), space)
     finally:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jaxtui.core.model import Failure, Peak, Phases
+from jaxtui.core.model import Failure, Peak, Phases, Summary
 from jaxtui.core.state import CaseState
 from jaxtui.features.bench import stopwatch
 from jaxtui.features.bench.phases import bars
@@ -111,7 +111,7 @@ PHASES = Phases(
     first_call=1.1e-3,
     fetch=18e-3,
 )
-CLOCKS: dict[str, tuple[Any, ...]] = {
+CLOCKS: dict[str, tuple[Phases, Summary | None, Summary | None, float | None]] = {
     "all, too far apart for one unit": (PHASES, summary(56e-6), summary(812e-6), 79e-5),
     "digits that the interval does not support": (
         PHASES,

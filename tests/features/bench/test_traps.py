@@ -87,7 +87,7 @@ def test_sides_that_differ_are_noted_on_both() -> None:
     both = measured(
         *(own(name, "f32[8]", mode, file=FILE) for name, mode in names),  # type: ignore[arg-type]
         # One number may lose more digits than an array.
-        *(own("agrees", "bf16[8]", mode, file=FILE) for mode in ("jit", "numpy")),  # type: ignore[arg-type]
+        *(own("agrees", "bf16[8]", mode, file=FILE) for mode in ("jit", "numpy")),
         budget=20.0,
     )
     names += [("agrees", "bfloat16")] * 2

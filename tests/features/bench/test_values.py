@@ -70,7 +70,12 @@ FORMS: list[tuple[Values, State]] = [
     (replace(MINE, sizes="64,128"), STATE),
     (replace(MINE, sizes=" "), STATE),
 ]
-FILE = {"op": "/p/a.py:f", "dtype": "", "device": "cpu:0", "mode": "jit"}
+FILE: dict[str, Any] = {
+    "op": "/p/a.py:f",
+    "dtype": "",
+    "device": "cpu:0",
+    "mode": "jit",
+}
 NO_SWEEP = [
     Case(size=0, **FILE),
     Case(size=0, params={"args": "f32[8]"}, **FILE),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from jaxtui.core.model import (
     Check,
@@ -18,9 +19,13 @@ from tests.core.figures import reading
 Script = Callable[[Check], Sequence[Event]]
 
 
-def sound(check: Check, device: str = "", **trouble: object) -> list[Event]:
+def sound(check: Check, device: str = "", **trouble: Any) -> list[Event]:
     """Every device has a reading; what is changed of it is changed of one of them."""
-    facts = {"test": check.test, "what": f"some {check.test}", "measured": 1e11}
+    facts: dict[str, Any] = {
+        "test": check.test,
+        "what": f"some {check.test}",
+        "measured": 1e11,
+    }
     readings = [
         reading(**facts | {"device": name} | (trouble if name == device else {}))
         for name in check.devices

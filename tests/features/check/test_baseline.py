@@ -13,7 +13,6 @@ from jaxtui.core.model import SelectionError
 from jaxtui.features.check import baseline as baselines
 from jaxtui.features.check.judge import judge
 from tests.core.figures import (
-    HOST,
     baseline,
     cpus,
     device,
@@ -24,6 +23,7 @@ from tests.core.figures import (
     tpus,
     wrong,
 )
+from tests.fake_engine import HOST
 
 
 def test_what_a_check_prints_is_a_baseline(tmp_path: Path) -> None:

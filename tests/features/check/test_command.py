@@ -32,7 +32,9 @@ def run(fake: FakeEngine, *arguments: str) -> int:
     return fakes.run(fake, "check", *arguments)
 
 
-def test_devices_of_this_process_are_tested_and_what_is_known_is_said(capsys) -> None:
+def test_devices_of_this_process_are_tested_and_what_is_known_is_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     theirs = Device(
         id=9, platform="cpu", device_kind="cpu", process_index=1, addressable=False
     )
@@ -49,7 +51,9 @@ def test_devices_of_this_process_are_tested_and_what_is_known_is_said(capsys) ->
         assert "close" in fake.calls
 
 
-def test_where_nothing_could_be_tested_it_could_not_run(capsys) -> None:
+def test_where_nothing_could_be_tested_it_could_not_run(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def nothing(check: Check) -> list[Event]:
         return sound(check, "cpu:0", **skipped())
 
@@ -57,7 +61,9 @@ def test_where_nothing_could_be_tested_it_could_not_run(capsys) -> None:
     assert capsys.readouterr().out.startswith(" SKIPPED ")
 
 
-def test_the_check_of_another_machine_is_no_baseline(capsys, tmp_path: Path) -> None:
+def test_the_check_of_another_machine_is_no_baseline(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "monday.json"
     assert run(engine(), "--json") == 0
     file.write_text(capsys.readouterr().out)
@@ -74,7 +80,9 @@ def test_the_check_of_another_machine_is_no_baseline(capsys, tmp_path: Path) -> 
     assert "close" in fake.calls
 
 
-def test_a_test_that_takes_longer_than_the_limit_is_ended(capsys, monkeypatch) -> None:
+def test_a_test_that_takes_longer_than_the_limit_is_ended(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(examination.BUDGETS, "quick", dict.fromkeys(CHECK_TESTS, 0.01))
 
     def hangs(check: Check) -> list[Event]:
@@ -99,7 +107,7 @@ def faulty(options: EngineOptions) -> EngineClient:
 
 
 def test_faulty_devices_of_a_real_engine_are_found_and_named(
-    capsys, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     brief = dict.fromkeys(CHECK_TESTS, 0.05)
     monkeypatch.setitem(examination.BUDGETS, "quick", brief)

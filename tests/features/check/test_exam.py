@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,6 +11,7 @@ from jaxtui.core.model import (
     CHECK_LEVELS,
     CaseFailed,
     CaseMeasured,
+    Check,
     CheckDoing,
     CheckDone,
     CheckRead,
@@ -67,8 +70,7 @@ def played(script: str, exam: Examination | None = None) -> Examination:
             case "through":
                 test = exam.check.test if exam.check else QUICK[0]
                 for name in names:
-                    facts = {"test": test, "device": name, "what": "it"}
-                    one = Reading(**facts, measured=1.0)
+                    one = Reading(test=test, device=name, what="it", measured=1.0)
                     exam = exam.observe(CheckRead(reading=one))
                     exam = exam.observe(CheckDone(device=name))
             case "died":
@@ -81,6 +83,7 @@ def played(script: str, exam: Examination | None = None) -> Examination:
 def rest(exam: Examination) -> Examination:
     """Everything that is left, without trouble."""
     while (check := exam.next_work) is not None:
+        assert isinstance(check, Check)
         numbers = " ".join(name.removeprefix("tpu:") for name in check.devices)
         exam = played(f"begin, on {numbers}, through {numbers}, complete", exam)
     return exam
@@ -203,7 +206,7 @@ def test_what_is_said_of_those_who_are_to_blame() -> None:
     hung = played("begin, on 0 1 2, through 0 2, late, cancelled")
     limit = limit_seconds(begin(tpus(3), "quick").waiting[0])
     (remark,) = hung.readings[-2].remarks
-    facts = {"seconds": limit, "doing": "measuring", "devices": 1}
+    facts: dict[str, Any] = {"seconds": limit, "doing": "measuring", "devices": 1}
     assert remark == Remark("hung", facts)
     assert overall(judge(hung.readings, hung.devices)) == "fail"
     # Of simulated devices the machine is to blame, which others use as well.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import pytest
 
 from jaxtui.core.model import Holder, Remark
@@ -44,7 +47,7 @@ def test_what_statistics_say() -> None:
     assert reading.measured == TPU["bytes_limit"] - 3 * GIB
     assert reading.expected is not None
     assert reading.expected.value == 32 * GIB
-    facts = {"used": 3 * GIB, "limit": TPU["bytes_limit"]}
+    facts: dict[str, Any] = {"used": 3 * GIB, "limit": TPU["bytes_limit"]}
     assert reading.remarks == (Remark("memory-in-use", facts),)
     assert memory.of_device("gpu:0", "none", TPU).expected is None
 
@@ -62,10 +65,10 @@ def test_what_statistics_say() -> None:
 def test_the_limit_of_a_gpu_is_that_of_jax(
     variables: dict[str, str], share: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory.os, "environ", variables)
+    monkeypatch.setattr(os, "environ", variables)
     stats = {"bytes_limit": 75 * GIB, "bytes_in_use": 0}
     reading = memory.of_device("gpu:0", "NVIDIA H100", stats)
-    facts = {"limit": 75 * GIB, "share": share}
+    facts: dict[str, Any] = {"limit": 75 * GIB, "share": share}
     assert reading.remarks == ((Remark("memory-pool", facts),) if share else ())
     assert memory.of_device("tpu:0", "TPU v4", stats).remarks == ()
 

@@ -347,7 +347,7 @@ ZEROS = np.zeros(4, np.float32)
         ([NAN], [NAN], 0),
         ([1.0, 2.0], [NAN, 3.0], 2),
         # Of dtypes of their own.
-        (np.float32([[1, 1 + 2**-23]]), np.float32([[1, 1]]), 1),
+        (np.array([[1, 1 + 2**-23]], "f4"), np.array([[1, 1]], "f4"), 1),
         (np.array(3), np.array(5), 1),
         (np.array([3 + 4j]), np.array([0j]), 1),
         (np.empty((0, 3)), np.empty((0, 3)), 0),

@@ -12,13 +12,13 @@ from jaxtui.features.check.measure import present
 from jaxtui.features.check.measure.base import run_check
 from jaxtui.features.check.measure.present import ON_BUS, UNUSED
 from jaxtui.machine import topologies
-from jaxtui.machine.hardware import Chip, Node
+from jaxtui.machine.hardware import Chip, Maker, Node
 from jaxtui.machine.packages import Packages
 from jaxtui.machine.survey import Survey
 from tests.features.check.faults import NAMES, check, done, readings
 
 
-def bus(count: int, maker: str = "tpu", kind: str = "TPU v5e") -> tuple[Chip, ...]:
+def bus(count: int, maker: Maker = "tpu", kind: str = "TPU v5e") -> tuple[Chip, ...]:
     return tuple(Chip(f"0000:00:{n:02x}.0", maker, kind) for n in range(count))
 
 

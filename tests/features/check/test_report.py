@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
-from jaxtui.core.model import CheckDoing, Expected, Reading, Remark, RunStarted
+from jaxtui.core.model import Check, CheckDoing, Expected, Reading, Remark, RunStarted
 from jaxtui.core.state import EMPTY, State
 from jaxtui.features.check import report as view
 from jaxtui.features.check.exam import Examination, begin, of_level
@@ -25,7 +27,7 @@ def play(*, faulty: bool = True, tests: int = len(QUICK)) -> Examination:
     """A check as far as so many tests."""
     exam = begin(DEVICES, "quick")
     for _ in range(tests):
-        assert exam.next_work is not None
+        assert isinstance(exam.next_work, Check)
         for event in events(exam.next_work, faulty=faulty):
             exam = exam.observe(event)
     return exam
@@ -57,7 +59,11 @@ RUNNING = doing(play(tests=3), *NAMES)
 
 def product(device: str, rate: float | None = None, **changes: object) -> Reading:
     """By default of the same matrix product, beside the same peak."""
-    facts = {"measured": rate, "device": device, "expected": expected(200e12)}
+    facts: dict[str, Any] = {
+        "measured": rate,
+        "device": device,
+        "expected": expected(200e12),
+    }
     return reading(**{**facts, **changes})
 
 

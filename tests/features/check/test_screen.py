@@ -146,7 +146,7 @@ async def test_a_full_check_that_is_stopped_at_120_by_40() -> None:
         assert "CHECKING" in text(screen)
         assert "numerics 7 of 7" in text(screen)
         await pilot.press("r")
-        await until(pilot, lambda: "s stops it" in plain(app.screen, "MessageLine"))
+        await until(pilot, lambda: "s stops it" in plain(app, "MessageLine"))
         await pilot.press("s")
         await until(pilot, lambda: text(screen).startswith(" STOPPED  7 of 7 tests"))
         assert engine.calls.count("stop") == 1

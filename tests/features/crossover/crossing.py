@@ -17,7 +17,7 @@ from jaxtui.core.model import (
     RunFinished,
     RunStarted,
 )
-from jaxtui.core.state import State, begin_run, reduce
+from jaxtui.core.state import Purpose, State, begin_run, reduce
 from jaxtui.features.crossover.judge import around, result
 from jaxtui.features.crossover.messages import Crossover, experiment
 from tests.core.figures import JIT, NUMPY, Seconds, measurement
@@ -54,10 +54,12 @@ def events(
 
 
 def after(
-    events: Sequence[Event], work: Experiment, state: State, **more: str
+    events: Sequence[Event],
+    work: Experiment,
+    state: State,
+    purpose: Purpose = "bench",
 ) -> State:
     """The state after a run, or so much of it as has arrived."""
-    purpose = more.get("purpose", "bench")
     run = 7 if purpose == "bench" else 8
     state = begin_run(state, run, purpose, work)
     for event in events:

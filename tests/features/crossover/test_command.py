@@ -29,7 +29,7 @@ def search(fake: FakeEngine, *arguments: str) -> int:
     return run(fake, "crossover", *arguments)
 
 
-def test_no_crossover_is_an_answer(capsys) -> None:
+def test_no_crossover_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     engine = FakeEngine(machine)
     typed = ("selu", "--size", "16..64", "--between", "numpy,eager", "--json")
     assert search(engine, *typed) == 0
@@ -38,7 +38,9 @@ def test_no_crossover_is_an_answer(capsys) -> None:
     assert [size["size"] for size in document["sizes"]] == [16, 32, 64]
 
 
-def test_where_nothing_can_be_measured_the_code_is_1(capsys) -> None:
+def test_where_nothing_can_be_measured_the_code_is_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def too_large(experiment: Experiment) -> Sequence[Event]:
         return list(events(experiment, [lambda n: 1e-9 * n] * 2, too_large=1))
 

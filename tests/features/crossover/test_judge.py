@@ -15,6 +15,7 @@ from jaxtui.core.model import (
     CaseMeasured,
     Event,
     Failure,
+    Mode,
     Phases,
     Remark,
     RunStarted,
@@ -40,8 +41,9 @@ from jaxtui.features.crossover.judge import (
 from jaxtui.features.crossover.messages import Crossover, experiment
 from jaxtui.features.crossover.report import report
 from jaxtui.ui.report import terminal
-from tests.core.figures import JIT, NUMPY, Seconds, case, crowded, measurement, sampled
+from tests.core.figures import JIT, NUMPY, Seconds, crowded, measurement, sampled
 from tests.features.crossover.crossing import after, found, state_of
+from tests.records import case
 
 EAGER = case("eager")
 
@@ -232,7 +234,9 @@ def noted(*places: int) -> Crossover:
     cases = list(state.jobs["bench"].cases)
     notes = (crowded(), Remark("inline"))
     for place in places:
-        busy = msgspec.structs.replace(cases[place].measurement, notes=notes)
+        measured = cases[place].measurement
+        assert measured
+        busy = msgspec.structs.replace(measured, notes=notes)
         cases[place] = replace(cases[place], measurement=busy)
     job = replace(state.jobs["bench"], cases=tuple(cases))
     return result(replace(state, jobs={"bench": job}), complete=True)
@@ -271,14 +275,16 @@ SEARCHES = {
         (case("eager", device="tpu:0"), JIT, ("eager tpu:0", "jit cpu:0")),
     ],
 )
-def test_as_few_words_as_tell_the_two_apart(one, other, called) -> None:
+def test_as_few_words_as_tell_the_two_apart(
+    one: Any, other: Any, called: tuple[str, ...]
+) -> None:
     assert names(one, other) == called
     assert names(other, one) == (*reversed(called),)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("sides", [(JIT, BFLOAT16), LONG])
-def test_a_report_fits_its_width(sides, width) -> None:
+def test_a_report_fits_its_width(sides: Any, width: int) -> None:
     lines = terminal(report(crossover(*sides), State()), width).splitlines()
     assert max(map(len, lines)) <= width
     shown = next(line for line in lines if line.split()[:1] == ["size"]).split()
@@ -298,7 +304,7 @@ def test_a_report_fits_its_width(sides, width) -> None:
     ],
 )
 def test_a_curve_is_compared_with_numpys_or_else_with_another(
-    modes, selected, called
+    modes: tuple[Mode, ...], selected: int, called: tuple[str, ...] | None
 ) -> None:
     cases = []
     for size in (64, 256):
@@ -311,7 +317,7 @@ def test_a_curve_is_compared_with_numpys_or_else_with_another(
     state = State(jobs={"bench": Job(number=1, cases=tuple(cases))})
     sides = partner(state.jobs["bench"], selected)
     assert (sides and tuple(side.mode for side in sides)) == called
-    if sides:
+    if sides and called:
         seen = of_curves(state, sides)
         assert [size.size for size in seen.sizes] == [64, 256]
         assert [x.case.mode for x in seen.measurements] == [*called] * 2

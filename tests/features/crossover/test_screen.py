@@ -8,7 +8,7 @@ from jaxtui.features.bench.screen import BenchPane
 from jaxtui.features.bench.values import Values
 from tests.fake_engine import FakeEngine
 from tests.features.crossover.test_command import machine
-from tests.ui.app.driving import app_on, lines, until, until_done, until_ready
+from tests.ui.app.driving import app_on, lines, message, until, until_done, until_ready
 
 
 async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() -> None:
@@ -29,13 +29,13 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         # Without two curves over sizes the key says what is missing.
         await run("256,512", "jit")
         pane.perform("crossover")
-        await until(pilot, lambda: "two curves" in app.state.message)
+        await until(pilot, lambda: "two curves" in message(app))
         assert "crossover" not in app.state.jobs
 
         await run("256..4096", "numpy", "jit")
         before = len(engine.works)
         pane.perform("crossover")
-        await until(pilot, lambda: "numpy: they cross" in app.state.message)
+        await until(pilot, lambda: "numpy: they cross" in message(app))
         assert app.state.run is not None
         # What the sweep has measured is not measured again.
         (work,) = engine.works[before:]
@@ -47,4 +47,4 @@ async def test_the_crossing_of_the_selected_curve_with_numpys_is_closed_in_on() 
         await until(pilot, lambda: "1218" in lines(app))
         # Once more, it closes in further.
         pane.perform("crossover")
-        await until(pilot, lambda: len(app.state.run.cases) == 22)
+        await until(pilot, lambda: app.state.run and len(app.state.run.cases) == 22)

@@ -13,21 +13,27 @@ from tests.ui.commands.fakes import run
 
 
 @pytest.mark.parametrize("name", ["v5litepod-16", "2x-v5litepod-8"])
-def test_a_recorded_topology_needs_no_engine(capsys, name) -> None:
+def test_a_recorded_topology_needs_no_engine(
+    capsys: pytest.CaptureFixture[str], name: str
+) -> None:
     assert run(FakeEngine(opening=()), "devices", "--topology", name) == 0
     assert capsys.readouterr().out.startswith(f"RECORDED: {name}")
     assert run(FakeEngine(opening=()), "devices", "--topology", name, "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["devices"]) == 16
 
 
-def test_what_jax_logs_a_little_later_is_not_lost(capsys) -> None:
+def test_what_jax_logs_a_little_later_is_not_lost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     line = "RuntimeError: Unable to load cuDNN. Is it installed?"
     assert run(FakeEngine(opening=(*up(), Logged(line=line))), "devices") == 0
     out = capsys.readouterr().out
     assert line in out
 
 
-def test_a_failure_comes_with_what_was_found_out_and_said(capsys) -> None:
+def test_a_failure_comes_with_what_was_found_out_and_said(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     holder = Holder(pid=7, user="ada", command="python t.py", paths=())
     finding = told("Slow.", "Do this.", severity="warning")
     failed = EngineFailed(
@@ -49,7 +55,7 @@ def test_a_failure_comes_with_what_was_found_out_and_said(capsys) -> None:
     assert "close" in engine.calls
 
 
-def test_ops_needs_no_device(capsys) -> None:
+def test_ops_needs_no_device(capsys: pytest.CaptureFixture[str]) -> None:
     engine = FakeEngine(opening=up()[:1])
     assert run(engine, "ops", "--json") == 0
     ops = json.loads(capsys.readouterr().out)["ops"]

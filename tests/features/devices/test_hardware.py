@@ -35,7 +35,7 @@ async def test_marked_devices_are_those_of_the_next_run() -> None:
     engine = FakeEngine(devices=tpu_devices())
     async with opened(engine, size=WIDE) as (pilot, app):
         await mark(pilot, app, 0, 3, 5)
-        assert app.session.state.chosen == ("tpu:0", "tpu:3", "tpu:5")
+        assert [*app.session.state.chosen] == ["tpu:0", "tpu:3", "tpu:5"]
         await until(pilot, lambda: "5*" in app.query_one(ChipMap).text)
         assert "tpu:3*" in lines(app, "DeviceTable")
         # The mark is taken back where it is.
@@ -66,9 +66,9 @@ async def test_the_map_goes_through_the_rates() -> None:
         await until_done(pilot, app)
         for heat in ("FLOP/s", "B/s", "deviation", None):
             await pilot.press("m")
-            await until(pilot, lambda heat=heat: app.session.state.heat == heat)  # type: ignore[misc]
+            await until(pilot, lambda heat=heat: app.session.state.heat == heat)
             named = heat is not None
-            await until(pilot, lambda named=named: ("matmul 8192" in title()) == named)  # type: ignore[misc]
+            await until(pilot, lambda named=named: ("matmul 8192" in title()) == named)
 
 
 async def test_a_cursor_among_hundreds_lays_nothing_out_anew() -> None:

@@ -130,7 +130,7 @@ async def test_details_and_another_device() -> None:
         for _ in range(2):
             before = details.display
             await pilot.press("d")
-            await until(pilot, lambda before=before: details.display != before)  # type: ignore[misc]
+            await until(pilot, lambda before=before: details.display != before)
 
         # Table and map move together; there are no figures of another device.
         await pilot.press("down", "down")

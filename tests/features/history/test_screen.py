@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static
 
 from jaxtui.core.history.store import Filter, History
-from jaxtui.core.model import Case, Device, Experiment, Remark
+from jaxtui.core.model import Case, Device, Experiment, Mode, Remark
 from jaxtui.features.bench.form import CaseForm
 from jaxtui.features.history.screen import LISTED, HistoryPane, HistoryTable, Past
 from jaxtui.ui.app.app import JaxtuiApp
@@ -27,15 +27,16 @@ from jaxtui.ui.sheet import Sheet
 from jaxtui.ui.widgets.panel import Panel
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine
-from tests.ui.app.driving import app_on, opened, until, until_ready
+from tests.ui.app.driving import app_on, message, opened, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 NOON = 1_790_000_000.0
 """Some moment of 2026."""
 
+PLACES: tuple[tuple[str, Mode], ...] = (("cpu:0", "jit"), ("host", "numpy"))
 TWO = tuple(
     Case(op="matmul", size=64, dtype="float32", device=device, mode=mode)
-    for device, mode in (("cpu:0", "jit"), ("host", "numpy"))
+    for device, mode in PLACES
 )
 
 TPU = Device(id=0, platform="tpu", device_kind="TPU v5 lite", process_index=0)
@@ -113,7 +114,7 @@ async def test_rows_are_clicked_and_two_are_marked(three: History) -> None:
         await pilot.press("up", "space", "down", "down", "space")
         await until(pilot, lambda: "B is 2.0× slower than A" in detail(app))
         await pilot.press("up", "space")
-        await until(pilot, lambda: "already marked" in app.state.message)
+        await until(pilot, lambda: "already marked" in message(app))
         assert past(app).marked == (3, 1)
         await pilot.press("escape")
         await until(pilot, lambda: "selu 1000" in detail(app))
@@ -196,7 +197,7 @@ async def test_deleting_asks_first(three: History) -> None:
             await until(pilot, lambda: isinstance(app.screen, Question))
             await pilot.press(answer)
             await until(pilot, lambda: not isinstance(app.screen, Question))
-            await until(pilot, lambda left=left: ids(app) == left)  # type: ignore[misc]
+            await until(pilot, lambda left=left: ids(app) == left)
             assert [row.id for row in three.page().rows] == left
             assert past(app).marked == marked
             assert past(app).cursor in left
@@ -206,7 +207,7 @@ async def test_deleting_asks_first(three: History) -> None:
         await until(pilot, lambda: ids(app) == [4, 1])
         assert three.delete(Filter(text="matmul")) == 2
         await pilot.press("up")
-        await until(pilot, lambda: "no measurement 4" in app.state.message)
+        await until(pilot, lambda: "no measurement 4" in message(app))
 
 
 async def test_a_list_that_arrives_does_not_undo_the_key_before_it(
@@ -269,7 +270,7 @@ async def test_an_empty_and_an_unreadable_history(
         history.path.mkdir(parents=True)
         await pilot.press("1", "4")
         await until(pilot, lambda: past(app).trouble)
-        assert str(history.path) in app.state.message
+        assert str(history.path) in message(app)
         await until(pilot, lambda: str(history.path) in instead(app))
         history.path.rmdir()
         insert(history, HOST, DEVICE, measurement())
@@ -294,7 +295,9 @@ async def test_a_locked_file_keeps_nobody_from_leaving(three: History) -> None:
 
 
 async def test_only_the_newest_question_is_answered() -> None:
-    latest, go, asked, answers = Latest(), threading.Event(), [], []
+    latest, go = Latest(), threading.Event()
+    asked: list[str] = []
+    answers: list[str | None] = []
 
     def question(name: str) -> str:
         asked.append(name)

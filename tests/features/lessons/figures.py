@@ -86,7 +86,7 @@ def played(name: str, step: int) -> Outcome:
 
 
 def _events(work: Work) -> Iterable[Event]:
-    match msgspec.structs.replace(work, budget_seconds=0.02):  # type: ignore[call-arg]
+    match msgspec.structs.replace(work, budget_seconds=0.02):
         case Snippet() as snippet:
             return run_snippet(snippet)
         case Loop() as loop:

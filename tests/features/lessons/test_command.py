@@ -62,7 +62,7 @@ def works(fake: FakeEngine) -> list[str]:
 
 
 def test_the_list_needs_no_engine(
-    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path))
     fake = failing()
@@ -80,7 +80,9 @@ def test_the_list_needs_no_engine(
     assert capsys.readouterr().err.count(f"{tmp_path}/a file/lessons.json") == 1
 
 
-def test_step_size_and_device_reach_the_lesson(capsys) -> None:
+def test_step_size_and_device_reach_the_lesson(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     fake = engine(devices=tpu_devices())
     assert run(fake, "clock", "--step", "2", "--size", "2k", "--device", "tpu:3") == 0
     (asked,) = fake.works
@@ -99,7 +101,9 @@ def test_step_size_and_device_reach_the_lesson(capsys) -> None:
     assert "your guess" not in out + err
 
 
-def test_a_failed_step_costs_only_itself_and_gives_1(capsys) -> None:
+def test_a_failed_step_costs_only_itself_and_gives_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     fake = failing()
     assert run(fake, "clock") == 1
     out = capsys.readouterr().out

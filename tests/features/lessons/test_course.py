@@ -106,7 +106,9 @@ def test_a_conclusion_survives_a_run_that_comes_to_nothing() -> None:
     assert (first.run, first.complete) == (STOPPED, False)
 
 
-def test_a_step_that_cannot_grade_its_prediction_is_not_done(monkeypatch) -> None:
+def test_a_step_that_cannot_grade_its_prediction_is_not_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     noise = Conclusion(True, 0, answers=frozenset({0, 1}), graded=False)
     monkeypatch.setattr("jaxtui.features.lessons.course.conclude", lambda *_: noise)
     for prediction, done in ((3, False), (1, True)):

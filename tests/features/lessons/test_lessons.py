@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from rich.console import Group
 
@@ -50,7 +52,9 @@ def test_it_is_complete_and_fits_the_screen(name: str) -> None:
     for number, step in enumerate(lesson.steps):
         assert step.claim.endswith(".")
         assert 2 <= len(step.question.choices) <= 4
-        page = Page(lesson=lesson, number=number, setting=None, figures=PageFigures())
+        page: Any = Page(
+            lesson=lesson, number=number, setting=None, figures=PageFigures()
+        )
         question = Group(apart(page.setup, page.prompt), *page.choices())
         lines = written(question, PROSE_COLUMNS).split("\n")
         assert len(lines) <= QUESTION_LINES, step.title
@@ -70,7 +74,7 @@ def test_all_that_it_runs_can_be_run(name: str, machine: str) -> None:
         # At once, and next as long as nothing has come.
         empty = step.figures(here, NOTHING)
         follow = step.trial.follow(empty, 0) if step.trial.follow else None
-        for work in (*step.works(here), *filter(None, [follow])):
+        for work in (*step.works(here), *([follow] if follow else [])):
             for case in cases(work):
                 op = ops[case.op]
                 assert case.dtype in op.dtypes, case.label

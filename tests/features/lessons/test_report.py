@@ -206,7 +206,8 @@ def test_all_that_is_written_is_as_it_was() -> None:
 def test_a_table_loses_nothing_at_any_width(width: int) -> None:
     lines = written(view.table(ROWS), width).split("\n")
     assert max(map(len, lines)) <= width
-    write = fmt.alike(cell for row in ROWS for cell in row.figures)
+    cells: Any = [cell for row in ROWS for cell in row.figures]
+    write: Any = fmt.alike(cells)
     expected = " ".join(cell for row in ROWS for cell in row.texts(write)).split()
     words = " ".join(lines).split()
     assert sorted(words) == sorted([*expected, "yours", "published"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -41,7 +41,9 @@ NARROW, WIDE = (80, 24), (120, 40)
 
 
 @pytest.fixture(autouse=True)
-def _two_lessons(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> None:
+def _two_lessons(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path_factory.mktemp("data")))
     monkeypatch.setattr(lessons, "NAMES", dict.fromkeys(LESSONS, ""))
     monkeypatch.setattr(lessons, "load", LESSONS.__getitem__)
@@ -138,7 +140,7 @@ async def test_the_status_line_calls_the_machine_busy_for_what_is_on_screen() ->
     """The first step was disturbed: not the other steps, tabs or the list."""
     engine = FakeEngine()
 
-    def crowded(work: Any) -> Sequence[RunEvent]:
+    def crowded(work: Any) -> Iterator[RunEvent]:
         for event in at_once(work):
             if isinstance(event, SnippetTimed):
                 timing = replace(event.timing, disturbed="Others used a core.")
@@ -293,7 +295,7 @@ async def test_a_second_run_is_stopped_and_a_third_one_left_alone() -> None:
         await until(pilot, lambda: app.state.running)
         await walk(pilot, app, ("escape", "0/1"), ("down enter", "Does it?"))
         engine.answer_others(at_once)
-        engine.emit_run(*list(at_once(engine.works[-1]))[1:])  # type: ignore[arg-type]
+        engine.emit_run(*list(at_once(engine.works[-1]))[1:])
         await until_idle(pilot, app)
         assert pane(app).course.attempt_at((0, 0)).trouble == ""
         assert "Does it?" in page(app)
@@ -325,7 +327,7 @@ async def test_what_cannot_run_is_refused() -> None:
     engine = Gone()
     async with reading(engine) as (pilot, app):
         # Under a setting that makes claims meaningless.
-        facts = {"setting": "x", "value": "1", "refuses": "verdicts"}
+        facts: dict[str, Any] = {"setting": "x", "value": "1", "refuses": "verdicts"}
         app.session.update(findings=(Remark("setting", facts),))
         pane(app).perform("run")
         await walk(pilot, app, ("", "verdicts"))
@@ -345,7 +347,7 @@ async def test_mistakes_while_a_step_runs_end_the_step(
 
     step = FIRST.steps[1]
     for lesson, part in ((FIRST, "works"), (SECOND, "follow")):
-        trial = replace(step.trial, **{part: fail})  # type: ignore[arg-type]
+        trial = replace(step.trial, **{part: fail})
         changed = replace(lesson, steps=(replace(step, trial=trial),))
         monkeypatch.setitem(LESSONS, lesson.name, changed)
     app = app_on(FakeEngine())

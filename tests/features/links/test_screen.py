@@ -16,7 +16,7 @@ from jaxtui.ui.widgets.chip_map import ChipMap
 from jaxtui.ui.widgets.device_table import DeviceTable
 from tests.fake_engine import FakeEngine, tpu_devices
 from tests.features.links.linking import answer, told
-from tests.ui.app.driving import app_on, opened, until, until_ready
+from tests.ui.app.driving import app_on, message, opened, until, until_ready
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -141,5 +141,5 @@ async def test_one_device_has_no_link() -> None:
     async with opened(machine(count=1)) as (pilot, app):
         app.query_one(DeviceTable).focus()
         await pilot.press("l")
-        await until(pilot, lambda: "there is only tpu:0" in app.session.state.message)
+        await until(pilot, lambda: "there is only tpu:0" in message(app))
         assert not isinstance(app.screen, LinksScreen)

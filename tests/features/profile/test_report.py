@@ -39,7 +39,7 @@ FAST = replace(DOT, name="dot.9", flops_per_second=16e9)
 FOUND = profiled(DOT, FUSED, COPY, gaps=(gap(2e-3),))
 HOST = (Activity(name="PjitFunction(loss)", seconds=1e-3),)
 COMPILED = (Compile(function="loss", seconds=0.2, compile_seconds=0.1),)
-CORES = {"used_cores": 0.9, "cores": 2, "by": "others"}
+CORES: dict[str, Any] = {"used_cores": 0.9, "cores": 2, "by": "others"}
 BUSY = (Remark("contended", CORES, severity="warning"),)
 MOVED = (Transfer(name="H2D", count=3, bytes=2048.0, seconds=1e-3),)
 SLOWER = profiled(kernel("dot.1", 7.5e-3, 7.5e-3), FUSED)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from jax.experimental import topologies
 
 from jaxtui.core.engine.server import LIBTPU_DEFAULTS, engine_environment
 from jaxtui.core.model import Case, Inspected, Inspection, Topology, WorkFailed
@@ -134,7 +135,7 @@ def test_what_libtpu_says_to_a_topology_is_kept(
     def refuse(**_: object) -> None:
         raise RuntimeError(text)
 
-    monkeypatch.setattr(ahead.topologies, "get_topology_desc", refuse)
+    monkeypatch.setattr(topologies, "get_topology_desc", refuse)
     with pytest.raises(RefusedError) as raised:
         ahead.describe(V5E)
     remark = raised.value.remark

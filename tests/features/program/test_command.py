@@ -16,7 +16,9 @@ def hlo(*arguments: str) -> int:
     return run(in_process(), "hlo", *arguments)
 
 
-def test_the_device_is_the_first_of_this_process(capsys) -> None:
+def test_the_device_is_the_first_of_this_process(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     theirs, ours = (
         Device(
             id=number,

@@ -100,7 +100,7 @@ def test_what_is_printed_is_as_it_was(
     """With ``JAXTUI_GOLDEN=write`` in the environment the files are written."""
     assert cli.main(typed.split(), engine=engine) == code
     assert engine.options is not None
-    assert engine.options.topology == (typed.split("--topology ")[1:] or [None])[0]
+    assert engine.options.topology == (typed.partition("--topology ")[2] or None)
     out, err = capsys.readouterr()
     if out.startswith("{"):
         out = pretty(json.loads(out))

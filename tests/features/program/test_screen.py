@@ -102,7 +102,7 @@ def answered(case: Case) -> list[Event]:
 
 async def opened(pilot: Pilot[None], app: JaxtuiApp) -> ProgramScreen:
     await until_ready(pilot, app)
-    app.panes["devices"].perform("program")  # type: ignore[attr-defined]
+    app.panes["devices"].perform("program")
     await until(pilot, lambda: isinstance(app.screen, ProgramScreen))
     await until(pilot, lambda: app.session.state.running)
     screen = app.screen

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
+import pytest
 
 from jaxtui.core.model import (
     Case,
@@ -43,7 +44,7 @@ def found(work: Roofs) -> list[Event]:
     known = [compute(of=of) for of in work.dtypes if of.dtype == "float32"]
     others = [of for of in work.dtypes if of.dtype != "float32"]
     missing = tuple(MissingRoof(of=of, remark=NO_PRODUCT) for of in others)
-    facts = {"device": work.device, "missing": missing, "cache": 2**20}
+    facts: dict[str, Any] = {"device": work.device, "missing": missing, "cache": 2**20}
     ended = RunFinished(outcome="complete", elapsed_seconds=2.0)
     return [RunStarted(), roofs(bandwidth(), *known, **facts), ended]
 
@@ -66,14 +67,18 @@ def machine(
     return FakeEngine(answer, plan=plan, ops=tuple(catalogue))
 
 
-def test_a_case_that_fails_costs_itself_and_gives_1(capsys) -> None:
+def test_a_case_that_fails_costs_itself_and_gives_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert run(machine(one_fails), "roofline", "matmul:1k", "copy:1M") == 1
     out = capsys.readouterr().out
     assert "No room. Go smaller. – matmul 1024 jit" in out
     assert "1048576" in out
 
 
-def test_a_roof_that_is_missing_has_its_reason(capsys) -> None:
+def test_a_roof_that_is_missing_has_its_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     typed = ("roofline", "selu:1M", "--dtype", "bf16", "--json")
     assert run(machine(), *typed) == 0
     (missing,) = json.loads(capsys.readouterr().out)["roofs"]["missing"]
@@ -81,7 +86,7 @@ def test_a_roof_that_is_missing_has_its_reason(capsys) -> None:
     assert missing["remark"]["flag"] == NO_PRODUCT.code
 
 
-def test_without_any_roof_nothing_is_placed(capsys) -> None:
+def test_without_any_roof_nothing_is_placed(capsys: pytest.CaptureFixture[str]) -> None:
     failed = WorkFailed(remark=told("The device is lost.", "Start again."))
     ended = RunFinished(outcome="complete", elapsed_seconds=1.0)
     engine = machine(of_roofs=lambda _: [RunStarted(), failed, ended])

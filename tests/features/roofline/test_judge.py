@@ -148,7 +148,15 @@ counts = st.none() | st.floats(min_value=0, allow_infinity=True)
     cache=st.none() | st.integers(0, 2**40),
 )
 def test_a_case_has_a_place_or_a_reason(
-    flops, moved, seconds, memory, arithmetic, dtype, mode, device, cache
+    flops: Any,
+    moved: Any,
+    seconds: Any,
+    memory: Any,
+    arithmetic: Any,
+    dtype: Any,
+    mode: Any,
+    device: Any,
+    cache: Any,
 ) -> None:
     under = roofs(bandwidth(memory), compute(arithmetic), cache=cache)
     where = {} if mode == "numpy" else {"device": device}
@@ -169,7 +177,9 @@ def test_a_case_has_a_place_or_a_reason(
         assert found.limit <= found.intensity * memory * (1 + 1e-9)
 
 
-def op(flops: str, maximum: int = 2**30, arithmetic: str = "flops", name: str = "selu"):
+def op(
+    flops: str, maximum: int = 2**30, arithmetic: str = "flops", name: str = "selu"
+) -> Any:
     facts = {"flops": flops, "arithmetic": arithmetic, "maximum": maximum}
     return records.op(name, "float32", bytes="8 n", **facts)
 
@@ -209,7 +219,7 @@ def test_only_what_cases_stand_under_is_asked_for() -> None:
     ],
 )
 def test_sizes_grow_until_they_say_something(
-    size, flops, moved, op, cache, expected
+    size: int, flops: float | None, moved: float, op: Any, cache: Any, expected: int
 ) -> None:
     planned = records.planned(records.case(size=size), flops=flops, bytes=moved)
     assert larger(planned, op, roofs(cache=cache)) == expected
@@ -310,7 +320,9 @@ def run_of(*cases: Case, state: State = NOTHING) -> State:
         (("host",), 0, "cpu:0"),
     ],
 )
-def test_the_device_is_that_of_the_selected_case(devices, selected, device) -> None:
+def test_the_device_is_that_of_the_selected_case(
+    devices: tuple[str, ...], selected: int, device: str
+) -> None:
     assert device_of(run_of(*map(case, devices)), selected) == device
 
 
@@ -387,6 +399,7 @@ def test_a_report_fits_its_width_and_keeps_what_matters(width: int) -> None:
 @pytest.mark.parametrize(("mode", "role"), [("numpy", "bar-numpy"), ("jit", "bar-jit")])
 def test_a_bar_has_the_colour_of_what_ran(mode: Any, role: str) -> None:
     shown = columns(under(timed(one=case(mode=mode))), 0, wide=False)
+    bar: Any
     (bar,) = [one.cells[0] for one in shown if (one.key or one.head) == "bar"]
     assert [span.role for span in bar] == [role]
 
@@ -436,9 +449,10 @@ FLOATS = st.none() | st.floats(0, 1e30), st.floats(1, 1e30), st.floats(1e-9, 1e6
 
 
 @given(st.lists(st.tuples(*FLOATS), max_size=70))
-def test_any_cases_can_be_drawn(facts) -> None:
+def test_any_cases_can_be_drawn(facts: Any) -> None:
     names = ("flops", "bytes", "seconds")
     lines = drawn(*(dict(zip(names, one, strict=True)) for one in facts))
+    assert lines
     assert [len(line) for line in lines.draw(60, 12, color=False).splitlines()] == (
         [60] * 12
     )

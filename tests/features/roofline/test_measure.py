@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_what_xla_refuses_is_a_reason_and_the_rest_goes_on(
 ) -> None:
     original = getattr(rates, step)
 
-    def refuse(case, *args, **more):
+    def refuse(case: Any, *args: Any, **more: Any) -> Any:
         if case.op == "matmul" or not kinds:
             raise error
         return original(case, *args, **more)
@@ -104,12 +105,14 @@ def test_what_was_measured_when_it_is_stopped_is_kept() -> None:
     (result,) = results(events)
     assert [roof.kind for roof in result.roofs] == ["bandwidth"]
     assert result.missing == ()
+    assert isinstance(events[-1], RunFinished)
     assert events[-1].outcome == "cancelled"
 
 
 def test_stopped_before_the_first_there_is_no_result() -> None:
     events = measure("float32", stop=lambda: True)
     assert results(events) == []
+    assert isinstance(events[-1], RunFinished)
     assert events[-1].outcome == "cancelled"
 
 

@@ -20,7 +20,15 @@ from jaxtui.ui.widgets.plot_view import PlotView
 from tests.core.figures import FLOAT32, roofs
 from tests.fake_engine import FakeEngine
 from tests.features.roofline.test_judge import ARITHMETIC, COMPLETE, FAILED, MEMORY
-from tests.ui.app.driving import app_on, lines, plain, until, until_done, until_ready
+from tests.ui.app.driving import (
+    app_on,
+    lines,
+    message,
+    plain,
+    until,
+    until_done,
+    until_ready,
+)
 
 App = tuple[JaxtuiApp, "Pilot[None]", FakeEngine]
 
@@ -85,16 +93,18 @@ async def test_the_roofs_grow_and_the_verdict_stands_below() -> None:
     async with on_bench() as (app, pilot, engine):
         await pilot.press("escape")
         app.query_one(BenchPane).perform("roofline")
-        await until(pilot, lambda: "Run something first" in app.state.message)
+        await until(pilot, lambda: "Run something first" in message(app))
         await run(pilot, app)
         await until_tabs_say(pilot, app, "Done in", ("bench", "devices"))
         await ask(pilot, app, engine)
         assert engine.works[-1] == Roofs(device="cpu:0", dtypes=(FLOAT32,))
         app.query_one(BenchPane).perform("roofline")
-        await until(pilot, lambda: "A run is in progress" in app.state.message)
+        await until(pilot, lambda: "A run is in progress" in message(app))
         app.session.say("")
-        doing = {"elapsed_seconds": 1.0, "remaining_seconds": 9.0}
-        engine.emit_run(Progress(**doing, doing="copying 512 MB"))
+        doing = "copying 512 MB"
+        engine.emit_run(
+            Progress(elapsed_seconds=1.0, remaining_seconds=9.0, doing=doing)
+        )
         await until(pilot, lambda: "copying 512 MB" in lines(app))
         assert "measuring the roofs" in lines(app)
         engine.emit_run(roofs(MEMORY))
@@ -123,7 +133,12 @@ async def test_the_selected_case_is_judged_and_the_next_run_too() -> None:
         # A new run is shown as a run; its points are under the known roofs.
         await run(pilot, app, "jit", "numpy")
         assert len(engine.works) == 3
-        await until(pilot, lambda: app.state.run.number == 3 and not app.state.running)
+        await until(
+            pilot,
+            lambda: (
+                app.state.run and app.state.run.number == 3 and not app.state.running
+            ),
+        )
         assert app.state.view is None
         app.session.update(view="roofline")
         await until(pilot, lambda: notes(app).startswith("compute bound"))

@@ -32,7 +32,7 @@ from tests.features.timeline.looping import (
     view,
 )
 from tests.records import told
-from tests.ui.app.driving import app_on, lines, until
+from tests.ui.app.driving import app_on, lines, message, until
 
 
 def far_apart(work: object) -> Sequence[RunEvent]:
@@ -79,7 +79,7 @@ async def test_a_class_predicts_sees_the_factor_and_the_fix() -> None:
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         assert app.theme == themes.PROJECTOR
         await until(pilot, lambda: room(app)._clocks)
-        assert [work.style for work in engine.works] == ["never", "never"]  # type: ignore[union-attr]
+        assert [work.style for work in engine.works] == ["never", "never"]
         assert not digits(app, "stopwatch")
 
         # What the stopwatch reads, and a bet on the work.
@@ -156,7 +156,7 @@ async def test_a_product_that_shows_nothing_grows_before_a_class_sees_it() -> No
         await until(pilot, lambda: isinstance(app.screen, Classroom))
         await until(pilot, lambda: room(app)._clocks)
         assert room(app).loop.case.size == 1500
-        assert [work.case.size for work in engine.works] == [1000, 1500]  # type: ignore[union-attr]
+        assert [work.case.size for work in engine.works] == [1000, 1500]
         await pilot.press("escape")
         await until(pilot, lambda: not isinstance(app.screen, Classroom))
 
@@ -206,7 +206,9 @@ async def test_a_recorded_run_stands_in_where_nothing_runs_and_is_marked() -> No
         await pilot.press("r")
         await until(pilot, lambda: "RECORDED" not in text(app))
         await until(pilot, lambda: room(app)._clocks)
-        assert room(app)._clocks.work == 0.541
+        clocks = room(app)._clocks
+        assert clocks
+        assert clocks.work == 0.541
 
 
 async def test_without_an_engine_the_class_has_the_recorded_run() -> None:
@@ -220,4 +222,4 @@ async def test_without_an_engine_the_class_has_the_recorded_run() -> None:
         await pilot.press("space", "space")
         assert room(app).step == "race"
         room(app).perform("again")
-        assert "no engine" in app.session.state.message
+        assert "no engine" in message(app)

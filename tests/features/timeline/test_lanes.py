@@ -39,7 +39,7 @@ stamped = tuple(
     )
     for own in (st.none(), stamps)
 )
-call_lists = st.one_of(st.lists(each, max_size=40) for each in stamped)
+call_lists = st.one_of(*(st.lists(each, max_size=40) for each in stamped))
 
 
 def loop(count: int = 40, style: str = "never") -> Loop:

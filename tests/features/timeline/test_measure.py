@@ -49,12 +49,17 @@ def _briefly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def loop(op: str = "matmul", size: int = 256, **more: Any) -> Loop:
     of = {name: more.pop(name) for name in Case.__struct_fields__ if name in more}
-    return Loop(**({"case": case(op, size, **of), "calls": 10} | more))
+    whole: dict[str, Any] = {"case": case(op, size, **of), "calls": 10}
+    return Loop(**(whole | more))
 
 
 def own_loop(name: str, args: str = "", **more: Any) -> Loop:
     of = {name: more.pop(name) for name in Case.__struct_fields__ if name in more}
-    whole = {"case": own(name, args, **of), "calls": 8, "budget_seconds": 4.0}
+    whole: dict[str, Any] = {
+        "case": own(name, args, **of),
+        "calls": 8,
+        "budget_seconds": 4.0,
+    }
     return Loop(**(whole | more))
 
 
@@ -306,8 +311,8 @@ def test_runs_go_to_their_calls_program_by_program() -> None:
     assert [(one.device_start, one.device_end) for one in found] == [(0, 3), (3, 9)]
     with pytest.raises(MissingTraceError) as raised:
         trace.on_device(calls, 1.0, runs[1:], alone)
-    facts = {"program": "a", "runs": 3, "calls": 2}
-    assert raised.value.remark == Remark("trace-incomplete", {**facts})
+    facts: dict[str, Any] = {"program": "a", "runs": 3, "calls": 2}
+    assert raised.value.remark == Remark("trace-incomplete", facts)
 
 
 # The course of a run.
@@ -321,8 +326,12 @@ def test_events_come_in_their_order() -> None:
     assert isinstance(events[-1], RunFinished)
     assert events[-1].outcome == "complete"
     # The first repeat is told before there are others.
-    (seen,) = (index for index, one in enumerate(events) if isinstance(one, LoopSeen))
-    assert len(events[seen].calls) == 3
+    ((seen, calls),) = (
+        (index, one.calls)
+        for index, one in enumerate(events)
+        if isinstance(one, LoopSeen)
+    )
+    assert len(calls) == 3
     doing = [one.doing if isinstance(one, Progress) else "" for one in events]
     assert "compile" in doing[:seen]
     repeat = [text.startswith("repeat") for text in doing]
@@ -443,7 +452,9 @@ def test_a_call_that_fails_in_the_midst_is_explained(
         return np.asarray(x)
 
     def brittle(x: jax.Array) -> jax.Array:
-        return jax.pure_callback(refuse, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+        shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        result: jax.Array = jax.pure_callback(refuse, shape, x)
+        return result
 
     before = set(threading.enumerate())
     events = []

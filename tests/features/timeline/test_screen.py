@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from textual.color import Color
 from textual.widgets import Static
 
+from jaxtui.core.experiments import loopable
 from jaxtui.core.model import (
     LOOP_STYLES,
     Case,
@@ -26,7 +27,7 @@ from jaxtui.core.model import (
     WorkFailed,
 )
 from jaxtui.features.timeline.lane_view import LaneView
-from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS, loopable
+from jaxtui.features.timeline.loops import SECONDS, SLOW_SECONDS
 from jaxtui.features.timeline.report import CALLS
 from jaxtui.features.timeline.screen import TimelineScreen
 from jaxtui.ui.app import themes
@@ -49,7 +50,7 @@ from tests.features.timeline.looping import (
     until_shown,
 )
 from tests.records import told
-from tests.ui.app.driving import app_on, lines, until, until_ready
+from tests.ui.app.driving import app_on, lines, message, until, until_ready
 
 pytestmark = pytest.mark.usefixtures("long_enough_to_be_held_back")
 
@@ -144,7 +145,7 @@ async def test_taps_stop_a_running_loop_once_and_only_the_last_loop_runs() -> No
         answers(engine)
         await ends[0]()
         await until_measured(pilot, app)
-        assert [work.calls for work in engine.works] == [40, 1]  # type: ignore[union-attr]
+        assert [work.calls for work in engine.works] == [40, 1]
         assert engine.generation == 1
 
 
@@ -187,8 +188,12 @@ async def test_the_first_repeat_is_shown_while_the_loop_is_refined() -> None:
             repeats=7, stopwatch_seconds=2e-3, true_seconds=0.24, factor=(110, 130)
         )
         slower = tuple(replace(one, ready=2.4 * one.ready) for one in measured.calls)
-        changes = {"calls": slower, "undisturbed": clock, "traced": clock}
-        engine.emit_run(replace(measured, **changes), ended())  # type: ignore[arg-type]
+        changes: dict[str, Any] = {
+            "calls": slower,
+            "undisturbed": clock,
+            "traced": clock,
+        }
+        engine.emit_run(replace(measured, **changes), ended())
         # The figures are the plain repeats', the lanes say what they are.
         await until_shown(pilot, app, "figures", "240 ms", "−480", "110–130×")
         await until_shown(pilot, app, "lanes", "−refining", "one traced repeat")
@@ -287,7 +292,7 @@ def color_of(app: JaxtuiApp, name: str) -> tuple[int, int, int]:
 
 def lane_colors(app: JaxtuiApp) -> set[tuple[int, int, int]]:
     return {
-        tuple(segment.style.color.triplet or (0, 0, 0))
+        (*(segment.style.color.triplet or (0, 0, 0)),)
         for strip in lanes(app)._strips
         for segment in strip
         if segment.style and segment.style.color
@@ -360,7 +365,7 @@ async def test_code_is_shown_and_takes_no_accelerator_again() -> None:
         assert engine.calls == before
         assert app.state.accelerator is None
         screen.perform("code")
-        assert "needs JAX" in app.session.state.message
+        assert "needs JAX" in message(app)
         # What needs it is greyed out.
         line = {one.label: one.enabled for one in screen.query_one(KeysLine).keys}
         assert line["Play"]

@@ -178,7 +178,7 @@ def clocks() -> Iterator[str]:
 
 LOOP = Loop(case=CASE, calls=20)
 TURNS = replace(FOUND, repeats=7, ends=(500.0, 800.0))
-SCENES = {
+SCENES: dict[str, Scene] = {
     **{step: Scene(step, LOOP, FOUND, 10) for step in STEPS},
     "race, begins": Scene("race", LOOP, FOUND, 10, 0.0),
     "race, 0.27 s": Scene("race", LOOP, FOUND, 1000, 0.27),

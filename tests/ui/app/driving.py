@@ -11,6 +11,7 @@ from textual.content import Content
 from textual.pilot import Pilot
 from textual.widget import Widget
 
+from jaxtui.ui import words
 from jaxtui.ui.app.app import JaxtuiApp
 from tests.fake_engine import FakeEngine
 
@@ -33,7 +34,7 @@ async def opened(
         yield pilot, app
 
 
-async def until(pilot: Pilot[None], condition: Callable[[], object]) -> None:
+async def until(pilot: Pilot[None], condition: Callable[..., object]) -> None:
     """Let the app work until the condition holds."""
     end = time.monotonic() + DEADLINE_SECONDS
     while not condition():
@@ -53,6 +54,12 @@ async def until_done(pilot: Pilot[None], app: JaxtuiApp) -> None:
 # What is on screen.
 
 
+def message(app: JaxtuiApp) -> str:
+    """What the line of messages says."""
+    said = app.session.state.message
+    return said if isinstance(said, str) else words.text(said)
+
+
 def lines(app: JaxtuiApp, selector: str | None = None) -> str:
     """All of it, or what stands in the place of a widget."""
     region = app.screen.region if selector is None else app.query_one(selector).region
@@ -65,7 +72,7 @@ def lines(app: JaxtuiApp, selector: str | None = None) -> str:
 
 def plain(app: JaxtuiApp, selector: str | type[Widget]) -> str:
     """What a widget writes, without its colours."""
-    content = app.screen.query_one(selector).render()  # type: ignore[arg-type,call-overload]
+    content = app.screen.query_one(selector).render()
     return getattr(content, "plain", str(content))
 
 

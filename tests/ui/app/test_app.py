@@ -32,7 +32,7 @@ from jaxtui.ui.words import text
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine, begun, tpu_devices
 from tests.records import case
-from tests.ui.app.driving import app_on, opened, plain, until, until_ready
+from tests.ui.app.driving import app_on, message, opened, plain, until, until_ready
 
 NARROW = (80, 24)
 
@@ -72,7 +72,7 @@ async def test_the_accelerator_is_freed_by_a_key_and_by_idle_time(hold: bool) ->
             assert held()
             await pilot.press("x")
         await until(pilot, lambda: app.state.engine == "released")
-        assert ("ten minutes" in app.state.message) is not hold
+        assert ("ten minutes" in message(app)) is not hold
         assert "released" in plain(app, StatusLine)
         # The next run takes it again.
         await pilot.press("enter")
@@ -165,8 +165,8 @@ async def test_palette_and_help_have_every_key_those_of_the_place_first(
         rows: dict[str, str] = {}
         for one in app.screen.query(Static):
             if isinstance(one.content, Table):
-                names, meanings = (column.cells for column in one.content.columns)
-                rows.update(zip(map(str, meanings), map(str, names), strict=True))
+                keys, told = (map(str, column.cells) for column in one.content.columns)
+                rows.update(zip(told, keys, strict=True))
         assert meant <= rows.keys()
         assert rows["Stop the run; keep its numbers."] == "s f6"
         for meaning in meant:
@@ -212,12 +212,12 @@ async def test_keys_of_the_tabs_are_answered_over_them() -> None:
     async with opened(engine) as (pilot, app):
         for screen in (TimelineScreen, Classroom):
             app.push_screen(screen(Loop(case=case())))
-            await until(pilot, lambda screen=screen: isinstance(app.screen, screen))  # type: ignore[misc]
+            await until(pilot, lambda screen=screen: isinstance(app.screen, screen))
             for key in ("7", "y", "u"):
                 await pilot.press(key)
                 await until(
                     pilot,
-                    lambda key=key: app.state.message.startswith(f"{key} "),  # type: ignore[misc]
+                    lambda key=key: message(app).startswith(f"{key} "),
                 )
                 assert isinstance(app.screen, screen)
             await pilot.press("escape")
@@ -269,7 +269,7 @@ async def test_keys_that_come_before_a_prompt_is_open_are_for_it() -> None:
             field = app.screen.query_one(Input)
             await until(
                 pilot,
-                lambda field=field, typed=typed: field.value.endswith(typed),  # type: ignore[misc]
+                lambda field=field, typed=typed: field.value.endswith(typed),
             )
             await pilot.press("escape")
             await until(pilot, lambda: not app.screen_stack[1:])
@@ -324,6 +324,6 @@ async def test_a_key_right_after_that_of_a_tab_is_for_that_tab() -> None:
             app.post_message(events.Key(key, key))
         await until(pilot, lambda: engine.works or app.session.state.message)
         (work,) = engine.works
-        assert len(work.cases) == len(
-            app.query_one(BenchPane).form.meaning.experiment.cases
-        )
+        asked = app.query_one(BenchPane).form.meaning.experiment
+        assert asked
+        assert len(work.cases) == len(asked.cases)

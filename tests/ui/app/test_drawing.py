@@ -38,7 +38,7 @@ PIECES = re.compile(
 class Terminal(HeadlessDriver):
     """Keeps the character and the style of each cell, as a terminal would."""
 
-    is_headless = False  # type: ignore[assignment]
+    is_headless = False
 
     def __init__(self, app: Any, **options: Any) -> None:
         super().__init__(app, **options)

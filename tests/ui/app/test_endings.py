@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import stat
+import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,7 +22,7 @@ from tests.ui.app.driving import app_on
 def test_a_crash_is_one_sentence_and_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
     # Anybody can put a link where a file of a known name is going to be.
     planted = tmp_path / f"jaxtui-crash-{os.getpid()}.log"
     planted.symlink_to(tmp_path / "elsewhere")
@@ -39,7 +41,7 @@ def test_a_crash_is_one_sentence_and_a_file(
 def test_a_crash_without_a_place_to_write_keeps_its_traceback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run.tempfile, "gettempdir", lambda: "/nowhere/at/all")
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: "/nowhere/at/all")
     assert "ValueError: planted" in run.crash_report(ValueError("planted"))
 
 
@@ -70,7 +72,7 @@ async def test_an_app_whose_terminal_is_gone_ends_also_under_nohup(
         monkeypatch.setattr(JaxtuiApp, "is_headless", False)
         for there in (True, False):
             terminal = SimpleNamespace(isatty=lambda there=there: there)
-            monkeypatch.setattr(base.sys, "__stdin__", terminal)
+            monkeypatch.setattr(sys, "__stdin__", terminal)
             app.end_without_terminal()
             assert (app.return_code == base.HUNG_UP) is (not there)
     assert forced == [base.HUNG_UP]

@@ -11,6 +11,7 @@ import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -37,7 +38,7 @@ from jaxtui.ui.export import ExportError
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine, tpu_devices, up
 from tests.features.lessons.lessons_to_try import LESSONS
-from tests.ui.app.driving import app_on, opened, until, until_done
+from tests.ui.app.driving import app_on, message, opened, until, until_done
 
 NARROW, WIDE = (80, 24), (120, 40)
 
@@ -54,6 +55,12 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / "data"))
+
+
+def course(app: JaxtuiApp) -> Any:
+    pane = app.pane(LearnPane)
+    assert pane
+    return pane.course
 
 
 @asynccontextmanager
@@ -94,7 +101,7 @@ async def written(pilot: Pilot[None], app: JaxtuiApp, *keys: str) -> tuple[str, 
     """Name and text of the only file that there is then; it is not left there."""
     app.session.say("")
     await pilot.press(*keys, "enter")
-    await until(pilot, lambda: app.state.message.startswith("Wrote"))
+    await until(pilot, lambda: message(app).startswith("Wrote"))
     assert not isinstance(app.screen, ExportScreen)
     (name,) = os.listdir()
     text = Path(name).read_text()
@@ -212,7 +219,7 @@ async def test_what_cannot_be_written_is_refused_and_the_line_stays(
         try:
             await asked(pilot, app)
             await pilot.press("enter", "enter", "escape")
-            await until(pilot, lambda: "is not finished yet" in app.state.message)
+            await until(pilot, lambda: "is not finished yet" in message(app))
             assert not isinstance(app.screen, ExportScreen)
         finally:
             release.set()
@@ -238,11 +245,9 @@ async def test_devices_and_the_step_of_a_lesson(
         await pilot.press("3")
         await until(pilot, lambda: isinstance(app.focused, OptionList))
         await pilot.press("enter")
-        await until(pilot, lambda: app.pane(LearnPane).course.place)
+        await until(pilot, lambda: course(app).place)
         await pilot.press("r")
-        await until(
-            pilot, lambda: app.pane(LearnPane).course.attempt_at((0, 0)).complete
-        )
+        await until(pilot, lambda: course(app).attempt_at((0, 0)).complete)
         for keys, ending, words in (
             # As `jaxtui learn` prints it, with what ran.
             ((), ".md", ("✓ Holds here", "# time: first", "1/2 Two works")),
@@ -279,7 +284,7 @@ async def test_all_that_the_words_mean(monkeypatch: pytest.MonkeyPatch) -> None:
     found = {}
     async with in_history() as (pilot, app):
         await pilot.press("slash", *"matmul", "enter")
-        await until(pilot, lambda: past(app).page.count == 2)
+        await until(pilot, lambda: (page := past(app).page) and page.count == 2)
         await until(pilot, lambda: past(app).entry)
         for downs in range(3):
             name, text = await taken(pilot, app, *["down"] * downs)
@@ -323,18 +328,18 @@ async def test_a_copy_is_a_file_outside_of_the_working_directory(
         await pilot.press("y")
         # It can be seen over a long text.
         answer, page = (app.screen.query_one(x) for x in ("#page-file", "#page"))
-        await until(pilot, lambda: answer.region in page.region)
+        await until(pilot, lambda: page.region.contains_region(answer.region))
         for text in ("first", "second"):
             app.copy_to_file(text, "results.txt")
             assert app.clipboard == text
         path = data / "copied" / "results.txt"
         assert path.read_text() == "second"
-        assert str(path) in app.session.state.message
+        assert str(path) in message(app)
         # The next key does not take away where it is.
         app.session.end_answer()
-        assert str(path) in app.session.state.message
+        assert str(path) in message(app)
         # Where there is no room for it, nor on the way to the clipboard.
         monkeypatch.setenv("JAXTUI_DATA", str(path))
         app.copy_to_file("third", "results.txt")
-        assert "no file" in app.session.state.message
+        assert "no file" in message(app)
     assert os.listdir() == []

@@ -55,7 +55,7 @@ from jaxtui.ui.widgets.plot_view import PlotReader
 from tests.core.history.making import DEVICE, HOST, insert, measurement
 from tests.fake_engine import FakeEngine, at_once, tpu_devices
 from tests.features.lessons.lessons_to_try import LESSONS
-from tests.ui.app.driving import app_on, until, until_done, until_ready
+from tests.ui.app.driving import app_on, message, until, until_done, until_ready
 
 SIZE = (120, 40)
 ENDED = RunFinished(outcome="complete", elapsed_seconds=1.0)
@@ -119,7 +119,7 @@ class Scene:
 
     @property
     def message(self) -> str:
-        return self.app.session.state.message
+        return message(self.app)
 
     def on(self, screen: type) -> bool:
         return isinstance(self.app.screen, screen)
@@ -191,6 +191,7 @@ class Scene:
             }
             if not isinstance(widget, Input):
                 assert all(actives[key].node in (pane, widget) for key in keys), widget
+            node: Any
             for key, (node, binding, enabled, tooltip) in actives.items():
                 action = binding.action
                 if action == "suspend_process" or (
@@ -209,7 +210,7 @@ class Scene:
                 if (node, action, enabled) in self.seen:
                     continue
                 if not enabled:
-                    why = node.why_not(action.partition("(")[0])  # type: ignore[attr-defined]
+                    why = node.why_not(action.partition("(")[0])
                     assert why, action
                     assert why.endswith("."), why
                 await self.press(widget, key, effect if enabled else None)
@@ -224,8 +225,13 @@ Effect = Callable[[Scene], object]
 Effects = Mapping[str, Effect | None]
 """By the action of a key: what must be seen when it was pressed; ``None``: nothing."""
 
+
+def shows(tab: str) -> Effect:
+    return lambda scene: scene.app.tab == tab
+
+
 EVERYWHERE: Effects = {
-    **{f"show_tab('{tab}')": lambda s, tab=tab: s.app.tab == tab for tab in TABS},
+    **{f"show_tab('{tab}')": shows(tab) for tab in TABS},
     **dict.fromkeys(("quit", "quit_now", "interrupt"), lambda s: s.changed("ends")),
     # Greyed out, as nothing runs and no engine has failed.
     **dict.fromkeys(("stop", "retry"), lambda s: False),

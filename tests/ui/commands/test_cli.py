@@ -25,7 +25,9 @@ from tests.records import told
 from tests.ui.commands.fakes import run
 
 
-def test_an_engine_that_dies_at_the_start_gives_its_last_words_with_3(capsys) -> None:
+def test_an_engine_that_dies_at_the_start_gives_its_last_words_with_3(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     words = "F0000 Check failed"
     died = EngineFailed(remark=told("It crashed.", "", words))
     engine = FakeEngine(opening=[died])
@@ -35,7 +37,9 @@ def test_an_engine_that_dies_at_the_start_gives_its_last_words_with_3(capsys) ->
     assert "F0000 Check failed" in err
 
 
-def test_a_mistake_of_our_own_gives_70_and_its_traceback(capsys) -> None:
+def test_a_mistake_of_our_own_gives_70_and_its_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def wrong(experiment: Experiment) -> list[Event]:
         raise ZeroDivisionError
 
@@ -48,7 +52,9 @@ def test_a_mistake_of_our_own_gives_70_and_its_traceback(capsys) -> None:
 
 
 @pytest.mark.parametrize("typed", ["devices --topology v5e:4x8", "hlo selu"])
-def test_a_python_that_is_not_there_gives_3(capsys, typed: str) -> None:
+def test_a_python_that_is_not_there_gives_3(
+    capsys: pytest.CaptureFixture[str], typed: str
+) -> None:
     assert cli.main([*typed.split(), "--python", "/no/such/python -x"]) == 3
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("jaxtui: ")

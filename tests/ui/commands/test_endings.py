@@ -77,7 +77,7 @@ def crossover(then: Callable[[Experiment], Sequence[Event]]) -> FakeEngine:
     ],
 )
 def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
-    capsys, typed: str, engine: FakeEngine, measured: int
+    capsys: pytest.CaptureFixture[str], typed: str, engine: FakeEngine, measured: int
 ) -> None:
     for stopped, flags in enumerate(((), ("--json",)), start=1):
         assert run(engine, *typed.split(), *flags) == 130
@@ -92,7 +92,7 @@ def test_ctrl_c_stops_the_run_and_gives_what_had_arrived(
 
 @pytest.mark.parametrize(("arrived", "measured"), [(3, 1), (0, 0)])
 def test_a_limit_ends_everything_and_gives_what_had_arrived(
-    capsys, arrived: int, measured: int
+    capsys: pytest.CaptureFixture[str], arrived: int, measured: int
 ) -> None:
     def slow(experiment: Experiment) -> Sequence[Event]:
         return complete(experiment)[:arrived]
@@ -107,7 +107,7 @@ def test_a_limit_ends_everything_and_gives_what_had_arrived(
     assert len(document["measurements"]) == measured
 
 
-def test_a_second_ctrl_c_waits_for_nothing(capsys) -> None:
+def test_a_second_ctrl_c_waits_for_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     def twice(experiment: Experiment) -> Sequence[Event]:
         ctrl_c()
         return interrupted(experiment)
@@ -119,7 +119,7 @@ def test_a_second_ctrl_c_waits_for_nothing(capsys) -> None:
 
 
 def test_before_anything_has_arrived_that_is_said_and_no_file_written(
-    capsys, tmp_path: Path
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     def at_once(experiment: Experiment) -> Sequence[Event]:
         ctrl_c()
@@ -156,7 +156,7 @@ def cannot_come_back(experiment: Experiment) -> Sequence[Event]:
     ],
 )
 def test_an_engine_that_is_lost_leaves_an_answer_that_says_so_and_1(
-    capsys, typed: str, engine: FakeEngine
+    capsys: pytest.CaptureFixture[str], typed: str, engine: FakeEngine
 ) -> None:
     assert run(engine, *typed.split(), "--json") == 1
     out, err = capsys.readouterr()

@@ -31,7 +31,8 @@ def to(*names: str) -> list[str]:
 def texts(document: str) -> str:
     """What stands in an SVG."""
     nodes = minidom.parseString(document).getElementsByTagName("text")
-    joined = "\n".join(node.firstChild.data for node in nodes if node.firstChild)
+    parts = [node.firstChild for node in nodes]
+    joined = "\n".join(part.data for part in parts if isinstance(part, minidom.Text))
     return joined.replace("\xa0", " ")
 
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from jaxtui import cli
+from jaxtui.registry import COMMANDS
 from jaxtui.ui.commands.schema import DOCUMENTS
 from tests.processes import ended
 from tests.ui.commands.fakes import in_process, run
@@ -39,7 +40,7 @@ def fits(text: bytes, kind: Any) -> bool:
 
 def test_every_command_with_a_document_has_a_schema() -> None:
     context = click.Context(cli.cli)
-    found = {name: cli.cli.get_command(context, name) for name in cli.COMMANDS}
+    found = {name: cli.cli.get_command(context, name) for name in COMMANDS}
     with_json = {
         name
         for name, command in found.items()
@@ -69,7 +70,11 @@ def test_it_prints_one_or_all() -> None:
     ids=lambda typed: str(typed)[:24],
 )
 def test_so_is_one_of_an_answer_or_a_failure(
-    capsys, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str, code: int
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: str,
+    code: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text("def wrong(x):\n    return x @ x\n")

@@ -6,6 +6,7 @@ import math
 import re
 import sys
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +21,9 @@ NASTY = (0.0, -0.0, 5e-324, -5e-324, 1e-300, 1e300, -1e300, 1.7e308, math.inf)
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def draw(series, *, width, height, color=True, **more) -> str:
+def draw(
+    series: Any, *, width: Any, height: Any, color: bool = True, **more: Any
+) -> str:
     """A picture of these series."""
     return Picture(tuple(series), **more).draw(width, height, color=color)
 
@@ -95,8 +98,18 @@ texts = st.builds(
     reading=readings,
 )
 def test_any_floats_at_any_size(
-    series, marks, spots, width, height, x, y, color, failing, places, reading
-):
+    series: Any,
+    marks: Any,
+    spots: Any,
+    width: Any,
+    height: Any,
+    x: Any,
+    y: Any,
+    color: Any,
+    failing: Any,
+    places: Any,
+    reading: Any,
+) -> None:
     made = Picture(
         tuple(series),
         x,
@@ -118,7 +131,7 @@ def test_any_floats_at_any_size(
         assert "\x1b" not in text
 
 
-def test_a_terminal_without_braille_gets_the_same_plot_in_ascii():
+def test_a_terminal_without_braille_gets_the_same_plot_in_ascii() -> None:
     series = [
         Series("a", range(9), range(9)),
         Series("b", range(9), [4] * 9, points=True, line=False),
@@ -134,7 +147,7 @@ def test_a_terminal_without_braille_gets_the_same_plot_in_ascii():
 
 @pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("decades", [1, 3, 6])
-def test_an_axis_has_its_name_and_two_labels_at_least(width, decades):
+def test_an_axis_has_its_name_and_two_labels_at_least(width: int, decades: int) -> None:
     x = Axis("flops per byte", log=True, limits=(0.3, 0.3 * 10**decades))
     picture = Picture((Series("", [1.0], [1.0], points=True),), x, Axis(""))
     lines = picture.draw(width, 6, color=False).splitlines()
@@ -144,7 +157,7 @@ def test_an_axis_has_its_name_and_two_labels_at_least(width, decades):
 
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize("values", [[3.0], [3.0, 3.0, 3.0]])
-def test_equal_values_get_limits_around_them(log, values):
+def test_equal_values_get_limits_around_them(log: bool, values: list[float]) -> None:
     scale = fit(values, Axis(log=log), padded=True)
     assert scale.low < 3 < scale.high
     assert scale.at(3.0) == pytest.approx(0.5)
@@ -158,7 +171,7 @@ def test_equal_values_get_limits_around_them(log, values):
     st.booleans(),
     st.integers(1, 120),
 )
-def test_ticks_never_touch(a, b, log, along, cells):
+def test_ticks_never_touch(a: Any, b: Any, log: Any, along: Any, cells: Any) -> None:
     axis = Axis(log=log)
     placed = ticks(fit([a, b], axis, padded=not along), axis, cells, along=along)
     for left, right in pairwise(placed):
@@ -175,7 +188,7 @@ INNER = st.floats(-50, 150)
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(INNER, INNER), max_size=30))
-def test_clipped_parts_lie_inside(points):
+def test_clipped_parts_lie_inside(points: Any) -> None:
     for part in clip(points, 80, 20):
         assert len(part) >= 2
         for x, y in part:
@@ -193,7 +206,9 @@ LABELS = ("alpha", "beta", "gamma", "delta")
     width=st.integers(8, 90),
     height=st.integers(4, 30),
 )
-def test_names_are_whole_or_absent(places, ends, width, height):
+def test_names_are_whole_or_absent(
+    places: Any, ends: Any, width: Any, height: Any
+) -> None:
     """Of marks: none is cut or written over."""
     series = [Series("", [0, end], [end, end]) for end in ends]
     names = [f"{label[0].upper()}mark" for label in LABELS]
@@ -214,7 +229,7 @@ def test_names_are_whole_or_absent(places, ends, width, height):
 
 
 @pytest.mark.parametrize("width", [20, 40, 81])
-def test_the_place_under_the_mouse_is_the_nearest(width):
+def test_the_place_under_the_mouse_is_the_nearest(width: int) -> None:
     picture = Picture(
         (Series("", range(9), range(9)),), Axis(), Axis(), "", places=range(9)
     )
@@ -235,7 +250,7 @@ def test_the_place_under_the_mouse_is_the_nearest(width):
     st.lists(st.tuples(st.floats(0, 50), st.floats(0, 20)), max_size=30),
     st.integers(0, 50),
 )
-def test_no_bar_is_higher_than_the_highest(points, columns):
+def test_no_bar_is_higher_than_the_highest(points: Any, columns: Any) -> None:
     found = frame.bar_heights(points, columns)
     assert len(found) == columns
     assert max(found, default=0) <= max((y for _, y in points), default=0)
@@ -248,13 +263,15 @@ CLOCKS = [
 ]
 
 
-def test_what_leaves_the_limits_comes_back_as_a_new_part():
+def test_what_leaves_the_limits_comes_back_as_a_new_part() -> None:
     parts = list(clip([(1, 1), (1, 30), (5, 30), (5, 1)], 10, 10))
     assert parts == [[(1, 1), (1, 10)], [(5, 10), (5, 1)]]
 
 
-def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(monkeypatch):
-    def fail(*_):
+def test_a_plotext_that_fails_or_is_missing_is_said_in_the_plot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: Any) -> None:
         raise ValueError("math domain error")
 
     monkeypatch.setattr(strokes, "_build", fail)
@@ -272,7 +289,10 @@ def reads(values: int) -> Picture:
     """A picture under a cursor, with so many values to read there."""
     found = tuple(Value("1 s", "1–1.1 s", 0) for _ in range(values))
     line = Series("ready", [1, 2], [1, 2], points=True)
-    facts = {"places": (1.0, 2.0), "read": lambda _: Reading("at 1", found)}
+    facts: dict[str, Any] = {
+        "places": (1.0, 2.0),
+        "read": lambda _: Reading("at 1", found),
+    }
     return Picture((line,), Axis(), Axis("seconds"), "a title", **facts)
 
 
