@@ -106,7 +106,7 @@ def _described(cases: Sequence[Case]) -> str:
     words = [
         fmt.some(_once(short_name(case.op) for case in cases)),
         _span(_once(case.size for case in cases if case.size)),
-        fmt.some(_once(case.dtype for case in cases)),
+        fmt.some(_once(case.dtype for case in cases if case.dtype)),
         fmt.some([p for p in _once(c.precision for c in cases) if p != "default"]),
         fmt.some(_once(case.mode for case in cases)),
     ]

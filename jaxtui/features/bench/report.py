@@ -172,7 +172,7 @@ def _against_numpy(run: Job, ratios: Mapping[int, Interval]) -> str:
 def _compared(name: str, ratio: Interval) -> str:
     """``JAX is 1.7× faster than NumPy (1.5–1.9×)``."""
     if not ratio.decided:
-        return f"{name}: no difference from NumPy seen ({fmt.ratio_ends(ratio)}×)"
+        return f"{name}: {_undecided([ratio])} ({fmt.ratio_ends(ratio)}×)"
     faster, slower = (name, "NumPy") if ratio.low > 1 else ("NumPy", name)
     ahead = ratio if ratio.low > 1 else ratio.inverse
     ends = "" if ahead.vague else f" ({fmt.ratio_ends(ahead)}×)"
@@ -226,7 +226,14 @@ def _span(
             than = "" if texts else " than NumPy"
             text = f"{most}{_times_faster(side[best])} {word}{than} ({where})"
             texts.append(f"{text}{_queued(mode, best, run, ratios[best])}")
-    return f"{mode}: {', '.join(texts) or 'no difference from NumPy seen'}"
+    rest = _undecided([ratios[index] for index in indices])
+    return f"{mode}: {', '.join(texts) or rest}"
+
+
+def _undecided(ratios: Iterable[Interval]) -> str:
+    if all(ratio.low <= 1 <= ratio.high for ratio in ratios):
+        return "no difference from NumPy seen"
+    return "too few rounds for a comparison with NumPy"
 
 
 def _times(run: Job) -> str:
