@@ -145,7 +145,9 @@ def test_histories() -> None:
         columns = [one for one in history.columns(listed) if one.head != "when"]
         told += [f"# {name}", *rows(columns)]
     for entry in of_history.ENTRIES:
-        told.append(cell(history.report(entry).headline))
+        report = history.report(entry)
+        told.append(cell(report.headline))
+        told += [text for table in report.tables for text in rows(table.columns)]
     freeze("histories", told)
 
 
