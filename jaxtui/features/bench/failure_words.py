@@ -38,7 +38,11 @@ def _where(facts: Facts) -> str:
     """Write the line that failed; a fault of the whole file is at line 0."""
     if not facts.get("file"):
         return ""
-    return f" ({facts['file']}:{facts['line']})" if facts["line"] else ""
+    return (
+        f" ({facts['file']}:{facts['line']})"
+        if facts["line"]
+        else f" ({facts['file']})"
+    )
 
 
 def _memory(facts: Facts) -> str:
