@@ -126,7 +126,9 @@ def test_requests(
     lines = []
     for name, commands in TYPED.items():
         lines.append(f"# {name}")
-        for command in commands:
+        for number, command in enumerate(commands):
+            # A thread of the command before may still write its history.
+            monkeypatch.setenv("JAXTUI_DATA", str(tmp_path / f"{name} {number}"))
             engine = ENGINES[name]()
             code = run(engine, *command.split())
             assert "close" in engine.calls or not engine.works
