@@ -5,6 +5,7 @@ With ``JAXTUI_GOLDEN=write`` in the environment it is written instead of compare
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -140,6 +141,10 @@ def test_a_line_stands_with_its_code(tmp_path: Path) -> None:
     assert "train.py:0" not in text(profile.report(found, "line"))
     for gone in (Frame(file=str(file), line=9, function="f"), FRAMES[0]):
         assert profile.code(gone) == ""
+    # It is edited, and profiled again in the same app.
+    file.write_text("import jax\n    y = x + w\n")
+    os.utime(file, ns=(1, 1))
+    assert profile.code(frames[0]) == "y = x + w"
 
 
 def test_what_comes_from_outside_is_text_in_a_flame() -> None:

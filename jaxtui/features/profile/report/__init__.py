@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from rich.text import Text
@@ -216,15 +216,18 @@ def code(frame: Frame) -> str:
     return lines[frame.line - 1].strip() if 0 < frame.line <= len(lines) else ""
 
 
-@functools.lru_cache(maxsize=64)
 def source(file: str) -> tuple[str, ...]:
     """The lines of a file of the user's; empty where it is not here."""
+    path = Path(file).absolute()
     try:
-        if PurePath(file).suffix != ".py":
-            return ()
-        return tuple(read_whole(Path(file)).decode(errors="replace").splitlines())
+        return _lines(path, path.stat().st_mtime_ns) if path.suffix == ".py" else ()
     except (OSError, ValueError):
         return ()
+
+
+@functools.lru_cache(maxsize=64)
+def _lines(path: Path, changed: int) -> tuple[str, ...]:
+    return tuple(read_whole(path).decode(errors="replace").splitlines())
 
 
 def _gaps(profile: Profile) -> Rows | None:
