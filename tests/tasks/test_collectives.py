@@ -37,7 +37,7 @@ def exchanging(op: str, asked: Case) -> Exchange:
     return Exchange(ops.COLLECTIVES[op], asked, tuple(jax.devices()[:4]))
 
 
-def by_hand(op: str, blocks: list[np.ndarray]) -> list[np.ndarray]:
+def by_hand(op: str, blocks: list[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
     """What each of a group of devices has afterwards."""
     n = len(blocks)
     whole = np.concatenate(blocks)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import ml_dtypes
 import numpy as np
@@ -15,7 +17,7 @@ from tests.tasks.buffers import aligned_copy
 MATMUL = ops.get("matmul")
 
 
-def aligned(array: np.ndarray) -> bool:
+def aligned(array: np.ndarray[Any, Any]) -> bool:
     """Whether ``jax.device_put`` on a CPU may take over the buffer without a copy."""
     return array.nbytes > 0 and array.ctypes.data % inputs.ALIGNMENT == 0
 

@@ -109,6 +109,9 @@ def test_tensorflow_forms_are_right_with_numpy_in_its_place(op: Op) -> None:
     assert accuracy.check(op, "float32", small(op), args, result).ok
 
 
+# Early versions of NumPy do not type a window over several axes.
+windows: Callable[..., Any] = np.lib.stride_tricks.sliding_window_view
+
 WITNESSES: dict[str, Callable[..., Any]] = {
     "matmul": lambda a, b: np.einsum("ij,jk->ik", a, b),
     "gram": lambda x: np.einsum("ij,kj->ik", x, x),
@@ -127,9 +130,7 @@ WITNESSES: dict[str, Callable[..., Any]] = {
     "scan": lambda x, w: x @ np.linalg.matrix_power(w, 10),
     "conv2d": lambda x, kernel: np.einsum(
         "bhwiyx,yxio->bhwo",
-        np.lib.stride_tricks.sliding_window_view(
-            np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), (3, 3), (1, 2)
-        ),
+        windows(np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0))), (3, 3), (1, 2)),
         kernel,
     ),
     "attention": lambda q, k, v: np.einsum(

@@ -105,7 +105,7 @@ def test_the_precision_is_the_one_of_the_case() -> None:
 def test_arguments_are_the_same_on_every_device_and_differ_by_seed() -> None:
     one = case(size=100)
 
-    def made(index: int, **more: int) -> list[np.ndarray]:
+    def made(index: int, **more: int) -> list[np.ndarray[Any, Any]]:
         arrays = rates.arguments(one, device(index), **more)
         assert {array.devices() == {device(index)} for array in arrays} == {True}
         return [*map(np.asarray, arrays)]

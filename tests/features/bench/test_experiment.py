@@ -220,7 +220,7 @@ def test_float64_without_its_scope_is_a_failure_not_a_float32_number(
 def test_an_error_that_surfaces_at_block_is_a_named_failure_and_the_rest_goes_on(
     planted: Callable[..., str],
 ) -> None:
-    def raising(x: np.ndarray) -> np.ndarray:
+    def raising(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         raise ValueError("the planted fault")
 
     def broken(x: jax.Array) -> jax.Array:
