@@ -63,6 +63,8 @@ def run(arguments: Sequence[str], ended: Callable[[], None]) -> int:
             signal.signal(number, signal.SIG_IGN)
 
     def on_signal(number: int, frame: FrameType | None) -> None:
+        if over.is_set():  # one more, before they are held back
+            return
         end()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)

@@ -202,6 +202,30 @@ def test_a_program_that_never_ends_is_judged_when_it_is_stopped(
     assert [one.name for one in tmp_path.glob("jaxtui-*")] == []
 
 
+AT_ONCE = """
+import os, signal, sys, threading
+from jaxtui.tasks import script
+
+class Event(threading.Event):
+    def set(self):
+        super().set()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+threading.Event = Event
+script.run([sys.argv[1]], lambda: print("written", flush=True))
+"""
+
+
+def test_a_signal_right_after_another_takes_nothing_away(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    path.write_text("import os\nos.kill(os.getpid(), 15)\n")
+    command = [sys.executable, "-c", AT_ONCE, str(path)]
+    done = subprocess.run(
+        command, capture_output=True, encoding="utf-8", env=environment(), timeout=60
+    )
+    assert (done.stdout, done.returncode) == ("written\n", -signal.SIGTERM)
+
+
 @pytest.mark.parametrize("command", ["audit", "profile"])
 def test_a_program_ends_with_a_jaxtui_that_was_killed(
     tmp_path: Path, command: str
