@@ -152,25 +152,25 @@ def lines(bars: Sequence[Bar], width: int, *, until: float | None = None) -> lis
         default=0,
     )
     full = max(least, min(room, int(scale)))
-    lines: list[Line] = []
+    rows: list[Line] = []
     for b, unit, shown, share, text in zip(
         bars, units, figures, shares, texts, strict=True
     ):
         head = Span(b.label.ljust(label), "muted")
         tail = Span(text, "danger" if b.wrong else "label")
         if b.seconds is None:
-            lines.append((head, Span(text, "danger" if b.wrong else "muted")))
+            rows.append((head, Span(text, "danger" if b.wrong else "muted")))
             continue
         if until is not None and until < b.seconds:
             time = Span(f"{'…':>{len(shown)}} {'':{name}} ", "title")
             drawn = bar(share * until / b.seconds, full).rstrip() or "▏"
-            lines.append((head, time, Span(drawn, b.role)))
+            rows.append((head, time, Span(drawn, b.role)))
             continue
         role = "unknown" if b.vague else "title"
         time = Span(f"{shown} {unit.name:{name}} ", role)
         drawn = bar(share, full).rstrip() or "▏"
-        lines.append((head, time, Span(drawn, b.role), Span(" "), tail))
-    return lines
+        rows.append((head, time, Span(drawn, b.role), Span(" "), tail))
+    return rows
 
 
 def sketch(width: int, height: int) -> list[Line]:
