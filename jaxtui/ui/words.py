@@ -1,8 +1,8 @@
 """The words of every remark: a short label, a sentence, and what to do about it.
 
 They stand beside what finds or raises it: ``WORDS`` of ``words.py`` maps codes to
-``Words``. The voice is that of JAX's own documentation: who
-does what, the number first, what to do last.
+``Words``. The voice is that of JAX's own documentation: who does what, the number
+first, what to do last.
 """
 
 from __future__ import annotations
