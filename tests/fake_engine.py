@@ -142,6 +142,16 @@ def summary(median: float, n: int = 200, rounds: int = 12) -> Summary:
     )
 
 
+PHASES = Phases(
+    transfer=1.3e-3,
+    trace=0.9e-3,
+    lower=3.1e-3,
+    compile=0.344,
+    first_call=1.1e-3,
+    fetch=18e-3,
+)
+
+
 def measurement(case: Case, stopped: str | None = "target") -> Measurement:
     dispatch, ready = seconds_of(case)
     numpy = case.mode == "numpy"
@@ -150,16 +160,7 @@ def measurement(case: Case, stopped: str | None = "target") -> Measurement:
     return records.measurement(
         case,
         summary(ready),
-        phases=Phases()
-        if numpy
-        else Phases(
-            transfer=1.3e-3,
-            trace=0.9e-3,
-            lower=3.1e-3,
-            compile=0.344,
-            first_call=1.1e-3,
-            fetch=18e-3,
-        ),
+        phases=Phases() if numpy else PHASES,
         dispatch=None if dispatch is None else summary(dispatch),
         pipelined_seconds=None if numpy else ready * 0.98,
         flops=flops,

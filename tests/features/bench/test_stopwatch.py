@@ -14,7 +14,7 @@ from jaxtui.features.bench.phases import bars
 from jaxtui.features.bench.stopwatch import Bar
 from jaxtui.ui.text import plain
 from tests import records
-from tests.fake_engine import summary
+from tests.fake_engine import PHASES, summary
 from tests.records import told
 from tests.ui.making import JIT, NUMPY, done
 
@@ -103,14 +103,6 @@ def test_before_a_run_lanes_and_clocks_end_together(width: int, height: int) -> 
 
 # The clocks of a case.
 
-PHASES = Phases(
-    transfer=1.3e-3,
-    trace=0.9e-3,
-    lower=3.1e-3,
-    compile=0.344,
-    first_call=1.1e-3,
-    fetch=18e-3,
-)
 CLOCKS: dict[str, tuple[Phases, Summary | None, Summary | None, float | None]] = {
     "all, too far apart for one unit": (PHASES, summary(56e-6), summary(812e-6), 79e-5),
     "digits that the interval does not support": (
